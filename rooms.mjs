@@ -11,7 +11,7 @@ export const ROOMS = {
   shards: ['engine', 'shared'],
   declared: ['definition', 'shared'],
   nest: ['declared', 'shards', 'store', 'engine', 'machine', 'definition', 'shared'],
-  messaging: ['nest', 'store', 'engine', 'definition', 'shared'],
+  messaging: ['nest', 'shards', 'store', 'engine', 'definition', 'shared'],
   telemetry: ['messaging', 'nest', 'engine', 'machine', 'definition', 'shared'],
   admin: ['nest', 'store', 'engine', 'machine', 'definition', 'shared'],
   testing: ['nest', 'shards', 'store', 'engine', 'machine', 'definition', 'shared'],
@@ -20,7 +20,10 @@ export const ROOMS = {
     ...['admin', 'telemetry', 'messaging', 'nest', 'declared'],
     ...['store', 'engine', 'machine', 'definition', 'shared'],
   ],
-  cli: ['daemon', 'admin', 'nest', 'declared', 'store', 'engine', 'machine', 'definition', 'shared'],
+  cli: [
+    ...['daemon', 'admin', 'nest', 'declared'],
+    ...['shards', 'store', 'engine', 'machine', 'definition', 'shared'],
+  ],
 };
 
 /** The folders of a room, and the folders of the same room that each may import. */
@@ -43,7 +46,8 @@ export const FOLDERS = {
     write: ['observe', 'versions', 'ports'],
     schedule: ['observe', 'operate', 'write', 'ports', 'payload'],
     attempt: ['observe', 'write', 'ports', 'payload'],
+    pause: ['write', 'ports', 'payload'],
     run: ['attempt', 'observe', 'operate', 'write', 'ports', 'payload'],
-    worker: ['run', 'attempt', 'observe', 'versions', 'write', 'ports', 'payload'],
+    worker: ['pause', 'run', 'attempt', 'observe', 'versions', 'write', 'ports', 'payload'],
   },
 };

@@ -12,12 +12,12 @@ const nest = createRequire(import.meta.url).resolve('@nestjs/cli/bin/nest.js');
 const [demo, program] = process.argv.slice(2);
 
 if (process.env.npm_lifecycle_event) endWithShell(process.ppid);
-for (const project of ['saga', 'demo-support', demo]) {
-  console.log(`Building ${project} …`);
-  const { status } = spawnSync(process.execPath, [nest, 'build', project], {
-    cwd: workspace,
-    stdio: 'inherit',
-  });
+for (const [name, ...command] of [
+  ['nestjs-durable-saga', nest, 'build', 'saga'],
+  [demo, 'scripts/compile.mjs', 'libs/demo-support', `apps/${demo}`],
+]) {
+  console.log(`Building ${name} …`);
+  const { status } = spawnSync(process.execPath, command, { cwd: workspace, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
 }
 await import(`./${demo}/dist/${program}.js`);

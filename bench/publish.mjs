@@ -1,14 +1,19 @@
-// node bench/publish.mjs results/<time>.jsonl …: what docs/performance.md shows: its tables, its charts, and every figure as
-// JSON. Of several runs, those of one machine that belong together.
+// node bench/publish.mjs [--beside] results/<time>.jsonl …: what docs/performance.md shows: its tables, its charts, and every
+// figure as JSON. Of several runs, those of one machine that belong together. --beside publishes a run of a few measures
+// beside the last whole run: each of its tables says when and on what it was measured, and all else stays as it is. --capacity
+// writes docs/capacity.md alone, from the published figures.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { writeCharts } from './charts.mjs';
-import { figuresOf } from './report/figures.mjs';
+import { capacitySections } from './report/capacity.mjs';
+import { figuresBeside, figuresOf } from './report/figures.mjs';
 import { readLines } from './report/lines.mjs';
 import { report, tablesOf } from './report.mjs';
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const [PAGE, JSON_FILE] = [at('../docs/performance.md'), at('../docs/performance.json')];
+const CAPACITY = at('../docs/capacity.md');
 
 /** Charts by the table that they are shown above. */
 const SHOWN = {
@@ -38,6 +43,14 @@ export function sectionsOf(lines, charts) {
   );
 }
 
+/** Those of a run of a few measures, each with its machine. The goals and the machine are those of a whole run. */
+export function sectionsBeside(lines, charts) {
+  const { machine, ...sections } = sectionsOf(lines, charts);
+  delete sections.goals;
+  const measured = ([name, text]) => [name, text.startsWith(machine) ? text : `${machine}\n\n${text}`];
+  return Object.fromEntries(Object.entries(sections).map(measured));
+}
+
 function imagesOf(name, title, charts) {
   const shown = (SHOWN[name] ?? []).filter((chart) => charts.includes(chart));
   return shown.map((chart) => `![${title}: ${chart}](images/performance/${chart}.svg)`);
@@ -61,17 +74,30 @@ async function write(path, content) {
   writeFileSync(path, await format(content, { ...(await resolveConfig(path)), filepath: path }));
 }
 
-async function main(files) {
+/** What is computed from the published figures. */
+const writeCapacity = (published) =>
+  write(CAPACITY, withFigures(readFileSync(CAPACITY, 'utf8'), capacitySections(published)));
+
+async function main(files, beside) {
   if (files.length === 0)
     throw new Error('Give the results: node bench/publish.mjs bench/results/<time>.jsonl');
   const lines = readLines(files);
   refuseMixture(lines);
   const { incomplete } = report(lines);
   if (incomplete > 0) throw new Error(`${incomplete} run(s) did not complete: nothing is published.`);
-  const sections = sectionsOf(lines, writeCharts(lines));
+  const sections = (beside ? sectionsBeside : sectionsOf)(lines, writeCharts(lines));
   await write(PAGE, withFigures(readFileSync(PAGE, 'utf8'), sections));
-  await write(JSON_FILE, JSON.stringify(figuresOf(lines)));
+  const figures = figuresOf(lines);
+  const published = beside ? figuresBeside(JSON.parse(readFileSync(JSON_FILE, 'utf8')), figures) : figures;
+  await write(JSON_FILE, JSON.stringify(published));
+  await writeCapacity(published);
   console.log(`docs/performance.md: ${Object.keys(sections).join(', ')}`);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const flag = { type: 'boolean', default: false };
+  const options = { beside: flag, capacity: flag };
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  if (values.capacity) await writeCapacity(JSON.parse(readFileSync(JSON_FILE, 'utf8')));
+  else await main(positionals, values.beside);
+}

@@ -7,6 +7,7 @@ const PAGE = fileURLToPath(new URL('options.md', import.meta.url));
 const NO_OPTIONS = [
   'ScheduleOperatorOptions',
   'ShardOperatorOptions',
+  'StepPauseOptions',
   'SagaAdminModuleAsyncOptions',
   'ApprovalOptions',
 ];

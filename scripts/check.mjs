@@ -15,16 +15,25 @@ const JEST = [
   '--disable-warning=ExperimentalWarning',
   'node_modules/jest/bin/jest.js',
 ];
-/** Packages that others import by their name, so that the types of these are those of the build: folder and a file of it. */
+/**
+ * Packages that others import by their name, so that the types of these are those of the build: a file of it, and what
+ * builds it.
+ */
 const BUILT = {
-  saga: ['libs/saga', 'dist/index.js'],
-  'demo-support': ['libs/demo-support', 'dist/index.js'],
-  'credit-demo': ['apps/credit-demo', 'dist/demo/index.js'],
+  'libs/saga': ['dist/index.js', 'npx', 'nest', 'build', 'saga'],
+  'libs/demo-support': ['dist/index.js', process.execPath, 'scripts/compile.mjs', 'libs/demo-support'],
+  'apps/credit-demo': ['dist/demo/index.js', process.execPath, 'scripts/compile.mjs', 'apps/credit-demo'],
 };
 /** Its spec looks at all specs of the repository. */
 const TIERS = 'test/support/tiers.mjs';
 /** Kept between runs, so that the compiler only looks at what changed. */
-const TYPES = ['--noEmit', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/check.tsbuildinfo'];
+const TYPES = [
+  'node_modules/typescript-7/bin/tsc',
+  '--noEmit',
+  '--incremental',
+  '--tsBuildInfoFile',
+  'node_modules/.cache/check-7.tsbuildinfo',
+];
 
 const base = mergeBase(process.argv[2] ?? 'main');
 const files = changedSince(base);
@@ -36,8 +45,8 @@ if (files.length === 0) {
   const failed = [
     ...Object.keys(BUILT)
       .filter(isOutdated)
-      .map((name) => [`build of ${name}`, 'npx', ['nest', 'build', name]]),
-    ['types', 'npx', ['tsc', ...TYPES]],
+      .map((folder) => [`build of ${folder}`, BUILT[folder][1], BUILT[folder].slice(2)]),
+    ['types', process.execPath, TYPES],
     ...(scripts.length > 0 ? [['lint', 'npx', ['eslint', '--no-warn-ignored', ...scripts]]] : []),
     ['words', process.execPath, ['scripts/check-words.mjs']],
     ...(scripts.length > 0 ? [['imports between folders', 'npm', ['run', '--silent', 'lint:rooms']]] : []),
@@ -54,9 +63,8 @@ if (files.length === 0) {
   }
 }
 
-function isOutdated(name) {
-  const [folder, built] = BUILT[name];
-  const output = join(ROOT, folder, built);
+function isOutdated(folder) {
+  const output = join(ROOT, folder, BUILT[folder][0]);
   if (!existsSync(output)) return true;
   const { mtimeMs } = statSync(output);
   const sources = join(ROOT, folder, 'src');

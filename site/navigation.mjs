@@ -90,6 +90,7 @@ export const GROUPS = [
       ['Telemetry', 'docs/telemetry.md'],
       ['Tuning', 'docs/tuning.md'],
       ['Shards', 'docs/shards.md'],
+      ['Capacity', 'docs/capacity.md'],
       ['Retention', 'docs/retention.md'],
       ['Encryption', 'docs/encryption.md'],
     ],

@@ -2,8 +2,11 @@
 import { admin } from './database.mjs';
 import { round } from './figures.mjs';
 
-/** The server's counters for one database. `xid` counts transactions that wrote, `wal` bytes. */
-export async function snapshot(db) {
+/**
+ * The server's counters for one database. `xid` counts transactions that wrote, `wal` bytes.
+ * @param url of another server than that of PGURL
+ */
+export async function snapshot(db, url) {
   const [row] = await admin(
     `WITH s AS (
        SELECT calls, query FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1))
@@ -16,6 +19,7 @@ export async function snapshot(db) {
          WHERE object = 'wal' AND context = 'normal')::bigint AS fsyncs,
        pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid`,
     [db],
+    url,
   );
   return Object.fromEntries(Object.entries(row).map(([key, value]) => [key, Number(value)]));
 }

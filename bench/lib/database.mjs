@@ -21,10 +21,12 @@ export async function connect(url) {
   return c;
 }
 
-/** A statement on the server's own database, so that it is not counted. */
-export async function admin(sql, params) {
-  const c = new pg.Client({ connectionString: BASE });
-  await c.connect();
+/**
+ * A statement on the server's own database, so that it is not counted.
+ * @param url of another server than that of PGURL
+ */
+export async function admin(sql, params, url = BASE) {
+  const c = await connect(url);
   try {
     return (await c.query(sql, params)).rows;
   } finally {

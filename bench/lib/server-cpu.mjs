@@ -32,20 +32,25 @@ export function cpuOfProcess(pid) {
 }
 
 /** The postmaster's process; undefined where it is not to be seen. */
-async function findPostmaster() {
+async function findPostmaster(url) {
   if (process.platform !== 'linux') return undefined;
   const [{ pid }] = await admin(
     `SELECT (regexp_match(pg_read_file('postmaster.pid'), '^\\d+'))[1]::int AS pid`,
+    undefined,
+    url,
   ).catch(() => [{}]);
   return pid && statOf(pid)?.name.startsWith('postgres') ? pid : undefined;
 }
 
-let postmaster;
+const postmasters = new Map();
 
-/** Seconds so far, those of processes that have ended included; undefined where they cannot be seen. */
-export async function serverCpu() {
-  postmaster ??= findPostmaster();
-  const pid = await postmaster;
+/**
+ * Seconds so far, those of processes that have ended included; undefined where they cannot be seen.
+ * @param url of another server than that of PGURL
+ */
+export async function serverCpu(url) {
+  if (!postmasters.has(url)) postmasters.set(url, findPostmaster(url));
+  const pid = await postmasters.get(url);
   if (pid === undefined) return undefined;
   let { own, ended } = statOf(pid) ?? { own: 0, ended: 0 };
   for (const entry of readdirSync('/proc')) {

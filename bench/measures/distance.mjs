@@ -1,7 +1,7 @@
 // The engine with a database that is further away: latency is added to each round trip between Node and PostgreSQL by a proxy,
 // which is a process of its own and runs for 0 ms as well. Each delay has an application and a database, with the default
 // options; they run in turns, so that the state of the machine is the same for all.
-// --delays=0,0.5,2,10 ms, the first is what the others are compared with --windows=1,1000 --n=12000 in each turn (fewer of
+// --delays=0,0.2,0.5,1,2,5,10 ms, the first is what the others are compared with --windows=1,1000 --n=12000 in each turn (fewer of
 // them in small windows) --turns=4 --warm=3000
 import { connect, dbUrl } from '../lib/database.mjs';
 import { delayed } from '../lib/delaying-proxy.mjs';
@@ -15,7 +15,7 @@ import { allThere } from './stored.mjs';
 const n = args.n ?? 12_000;
 const turns = args.turns ?? 4;
 const warm = args.warm ?? 3_000;
-const delays = numbers(args.delays ?? '0,0.5,2,10');
+const delays = numbers(args.delays ?? '0,0.2,0.5,1,2,5,10');
 const Plain = sagaOfSteps(3);
 
 async function open(delay) {

@@ -2,7 +2,6 @@
 // and some whose steps each fail twice. In turn in one process, so that the noise of the machine is all of theirs.
 // --rounds=5 --n=10000 --window=1000
 import { admin, client } from '../lib/database.mjs';
-import { percentile } from '../lib/figures.mjs';
 import { costing } from './costing.mjs';
 import { args, createDatabase, emit, run, withApp } from './lib.mjs';
 import { closedLoop } from './loops.mjs';
@@ -48,31 +47,15 @@ async function costOf(db, service, kind) {
   };
 }
 
-/** Ratios within a round: of a saga that rolls back to one that completes, and of a retry to a third of that. */
+/** Within a round: a saga that rolls back to one that completes, and a retry to a third of that. */
 function ratiosOf({ completed, compensated, retried }) {
-  const ratio = (cost) => ({
-    compensated: compensated[cost] / completed[cost],
-    retry: (retried[cost] - completed[cost]) / RETRIES / (completed[cost] / STEPS),
-  });
-  const [wal, cpu] = [ratio('record_bytes_per_saga'), ratio('cpu_us_per_saga')];
+  const [WAL, CPU] = ['record_bytes_per_saga', 'cpu_us_per_saga'];
+  const back = (cost) => compensated[cost] / completed[cost];
+  const retry = (cost) => (retried[cost] - completed[cost]) / RETRIES / (completed[cost] / STEPS);
   return {
-    compensated_wal_ratio: wal.compensated,
-    compensated_cpu_ratio: cpu.compensated,
-    retry_wal_ratio: wal.retry,
-    retry_cpu_ratio: cpu.retry,
+    compensated: { wal_ratio: back(WAL), cpu_ratio: back(CPU) },
+    retried: { wal_ratio: retry(WAL), cpu_ratio: retry(CPU) },
   };
-}
-
-/** The median of each figure, with the smallest and the largest. */
-function emitAll(all, params) {
-  for (const metric of Object.keys(all[0])) {
-    const values = all.map((one) => one[metric]);
-    const [min, max] = [Math.min(...values), Math.max(...values)].map((value) => Number(value.toFixed(3)));
-    emit(
-      { [metric]: percentile(values, 0.5) },
-      { ...params, min, max, rounds: all.length, n, in_flight: window },
-    );
-  }
 }
 
 async function allEnded(db) {
@@ -103,10 +86,9 @@ await run(async () => {
     return measured;
   });
   const complete = await allEnded(db);
-  for (const kind of Object.keys(KINDS))
-    emitAll(
-      all.map((costs) => costs[kind]),
-      { kind, complete },
-    );
-  emitAll(all.map(ratiosOf), { complete });
+  for (const costs of all) {
+    const ratios = ratiosOf(costs);
+    for (const kind of Object.keys(KINDS))
+      emit({ ...costs[kind], ...ratios[kind] }, { kind, n, in_flight: window, complete });
+  }
 });

@@ -3,9 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Module } from '@nestjs/common';
+import pg from 'pg';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SagaModule, SagaService } from '../../libs/saga/dist/index.js';
+import { pgDatabase } from '../../libs/saga/dist/databases/pg/index.js';
 import { dbUrl, dropDatabase, makeDatabase } from '../lib/database.mjs';
 import { round, writeLine } from '../lib/figures.mjs';
 import { flagsOf } from '../lib/flags.mjs';
@@ -53,23 +55,29 @@ export async function createDatabase() {
   return db;
 }
 
-/** An application as a user has it. The worker's options, or false for none. The URL says how the database is reached. */
+/**
+ * An application as a user has it: on TypeORM, or with `--database=pg` on a pool of pg. The worker's options, or false for none. The URL says how the database is reached. */
 export async function createApp({ db, sagas, worker = {}, pool = POOL, url = dbUrl(db) }) {
   // Only one of a process may have the default name.
   const named = applications++ === 0 ? {} : { name: `application-${applications}` };
+  const workerOptions = worker && { concurrency: 1_000, ...worker };
+  const pgPool = args.database === 'pg' ? new pg.Pool({ connectionString: url, max: pool }) : undefined;
   class AppModule {}
   Module({
-    imports: [
-      TypeOrmModule.forRoot({ type: 'postgres', url, extra: { max: pool }, ...named }),
-      SagaModule.forRoot({
-        ...(named.name && { dataSource: named.name }),
-        worker: worker && { concurrency: 1_000, ...worker },
-      }),
-    ],
+    imports: pgPool
+      ? [SagaModule.forRoot({ database: pgDatabase(pgPool), worker: workerOptions })]
+      : [
+          TypeOrmModule.forRoot({ type: 'postgres', url, extra: { max: pool }, ...named }),
+          SagaModule.forRoot({ ...(named.name && { dataSource: named.name }), worker: workerOptions }),
+        ],
     providers: sagas,
   })(AppModule);
   const app = await NestFactory.createApplicationContext(AppModule, { logger: ['warn', 'error'] });
-  return { service: app.get(SagaService), close: () => app.close() };
+  const close = async () => {
+    await app.close();
+    await pgPool?.end();
+  };
+  return { service: app.get(SagaService), close };
 }
 
 /** Gives what `use` gives, once the application is closed. */

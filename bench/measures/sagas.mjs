@@ -2,7 +2,7 @@
 import { Saga, Step, StepRejectedError, WaitFor } from '../../libs/saga/dist/index.js';
 
 /** A method of the class with its decorator. */
-function addMethod(type, name, method, decorator) {
+export function addMethod(type, name, method, decorator) {
   Object.defineProperty(type.prototype, name, { value: method, configurable: true, writable: true });
   decorator?.(type.prototype, name, Object.getOwnPropertyDescriptor(type.prototype, name));
 }
@@ -55,5 +55,13 @@ export function waitingSaga(name = 'waiting') {
   addMethod(type, 'request', async () => 1, Step());
   addMethod(type, 'reply', async (_ctx, payload) => payload, WaitFor({ signal: 'reply' }));
   Saga({ name })(type);
+  return type;
+}
+
+/** One of these methods, by name, each with its decorator. Nothing calls them. */
+export function sagaWith(options, decorators) {
+  const type = class {};
+  for (const [name, decorator] of Object.entries(decorators)) addMethod(type, name, async () => 1, decorator);
+  Saga(options)(type);
   return type;
 }

@@ -1,6 +1,7 @@
 // Every figure with its median and spread, as data.
 import { comparedOf } from '../gate/compared.mjs';
 import { goalsOf } from './goals.mjs';
+import { installedRuns } from './installed.mjs';
 import { summary } from './statistics.mjs';
 
 /** Undefined where there is nothing; five figures are more than any run is good for. */
@@ -19,11 +20,19 @@ const PASSING = [...ABOUT, 'measure', 'value', 'unit', 'n', 'drained', 'slices',
 /** Lines of engines that are no figures to be summed up. */
 const APART = ['memory_slice', 'skipped'];
 
-/** { machine, engines, memory, measures, compared, goals } */
+/** { machine, installed, engines, memory, measures, compared, goals } */
 export function figuresOf(lines) {
   return {
     machine: without(lines.find(({ metric }) => metric === 'machine') ?? {}, ['metric']),
-    engines: engineFigures(lines.filter(({ engine, metric }) => engine && !APART.includes(metric))),
+    installed: installedRuns(lines).map(({ node, sagas, dbos, pgBoss }) => ({
+      node,
+      sagas_per_s: summaryOf(sagas),
+      times_dbos: summaryOf(dbos),
+      times_pg_boss_batch: summaryOf(pgBoss),
+    })),
+    engines: engineFigures(
+      lines.filter(({ engine, metric, installed }) => engine && !installed && !APART.includes(metric)),
+    ),
     memory: lines
       .filter(({ metric }) => metric === 'memory_slice')
       .map(({ total, value, heap_mb, rss_mb }) => ({ sagas: total, sagas_per_s: value, heap_mb, rss_mb })),
@@ -36,6 +45,24 @@ export function figuresOf(lines) {
       ...summaryOf(values),
     })),
   };
+}
+
+/**
+ * What is published, with a run of a few measures in its list `beside`: what that run has measured is in no other place any
+ * more.
+ */
+export function figuresBeside(published, run) {
+  const older = (figures) => ({
+    ...figures,
+    measures: without(figures.measures, Object.keys(run.measures)),
+    goals: figures.goals.filter(({ what }) => !run.goals.some((goal) => goal.what === what)),
+    ...(run.installed.length > 0 && { installed: [] }),
+  });
+  const { machine, installed, measures, goals } = run;
+  const rest = (published.beside ?? [])
+    .map(older)
+    .filter((one) => one.installed.length > 0 || Object.keys(one.measures).length > 0);
+  return { ...older(published), beside: [...rest, { machine, installed, measures, goals }] };
 }
 
 const without = (line, names) =>

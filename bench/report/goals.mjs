@@ -71,6 +71,7 @@ function measureGoals(of) {
       values('distance', 'to_near_ratio', { delay_ms: 2, in_flight: 1_000 }),
     ],
     ['throughput of two processes, times one’s', '≥', 1, ratios(processes(2), processes(1))],
+    ...shardGoals(values),
     ['throughput in grown tables, part of empty ones’', '≥', 0.9, values('grown', 'to_without_ratio')],
     [
       'statements a second of one idle worker',
@@ -78,6 +79,13 @@ function measureGoals(of) {
       0.9,
       values('idle', 'stmts_per_worker_per_s', { workers: 1 }),
     ],
+    [
+      'statements a second of one idle worker, a million sagas waiting',
+      '≤',
+      1,
+      values('idle-waiting', 'stmts_per_s', { waiting: 1_000_000 }),
+    ],
+    ...failureGoals(values),
     ['throughput, part of the server’s limit', '≥', 0.45, values('limit', 'part_of_limit_ratio')],
     ['latency p50 over four bare commits, ms', '≤', 2, values('bare-commits', 'over_bare_ms')],
     ...['held in the last step', 'running'].map((state) => [
@@ -86,6 +94,24 @@ function measureGoals(of) {
       200,
       values('memory-in-flight', 'beyond_idle_mb', { state, sagas: 5_000, bytes: 10_000 }),
     ]),
+  ];
+}
+
+function shardGoals(values) {
+  const of = (metric) => values('shards', metric, { kind: 'order', servers: 4, in_flight: 1_000 });
+  return [
+    ['CPU of an order on four servers, times one server’s', '≤', 1.1, of('cpu_ratio')],
+    ['WAL of an order on four servers, times one server’s', '≤', 1.1, of('wal_ratio')],
+  ];
+}
+
+function failureGoals(values) {
+  const of = (kind, metric) => values('failure-costs', metric, { kind });
+  return [
+    ['WAL of a saga that rolls back, times one that completes', '≤', 1.5, of('compensated', 'wal_ratio')],
+    ['CPU of a saga that rolls back, times one that completes', '≤', 1.6, of('compensated', 'cpu_ratio')],
+    ['WAL of a retry, times a step', '≤', 1.2, of('retried', 'wal_ratio')],
+    ['CPU of a retry, times a step', '≤', 1.2, of('retried', 'cpu_ratio')],
   ];
 }
 

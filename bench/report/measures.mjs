@@ -55,6 +55,7 @@ export const TABLES = [
     name: 'distance',
     title: 'A database further away',
     rows: ['link', 'added to each round trip, and load'],
+    most: Infinity,
     columns: [
       ['round_trip_ms', 'round trip p50 ms'],
       RATE,
@@ -68,6 +69,21 @@ export const TABLES = [
     title: 'Worker processes',
     rows: ['processes', 'processes'],
     columns: [RATE, ...STALLS],
+  },
+  {
+    name: 'shards',
+    title: 'Shards',
+    rows: ['load', 'sagas'],
+    columns: [
+      RATE,
+      COSTS[0],
+      ['wal_fsyncs_per_saga', 'syncs of the WAL per saga'],
+      ['record_bytes_per_saga', 'WAL bytes per saga, without images of pages'],
+      ...COSTS.slice(3),
+      ['cpu_ratio', 'CPU of both, ratio'],
+      ['wal_ratio', 'WAL ratio'],
+      ['commits_ratio', 'writing tx, ratio'],
+    ],
   },
   {
     name: 'steps',
@@ -95,6 +111,17 @@ export const TABLES = [
   },
   { name: 'compensation', title: 'Compensation', columns: [RATE, ...COSTS, ...STALLS] },
   { name: 'retry-storm', title: 'Retries', columns: [RATE, ...COSTS, ...STALLS] },
+  {
+    name: 'failure-costs',
+    title: 'What failures cost',
+    rows: ['kind', 'sagas'],
+    columns: [
+      ['record_bytes_per_saga', 'WAL bytes per saga, without images of pages'],
+      ...COSTS.slice(3),
+      ['wal_ratio', 'WAL ratio'],
+      ['cpu_ratio', 'CPU ratio'],
+    ],
+  },
   {
     name: 'waiting-half',
     title: 'Half of them waiting',
@@ -139,6 +166,12 @@ export const TABLES = [
       ['node_cpu_pct', 'CPU of Node, %'],
       ['server_cpu_pct', 'CPU of PostgreSQL, %'],
     ],
+  },
+  {
+    name: 'idle-waiting',
+    title: 'Nothing to do, while sagas wait',
+    rows: ['waiting', 'sagas that wait'],
+    columns: [['stmts_per_s', 'statements/s of one worker']],
   },
   {
     name: 'costs',

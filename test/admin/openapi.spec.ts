@@ -45,7 +45,9 @@ test('every route is described where it is served, and the dashboard’s files a
       'sagas/{id}/events',
       ...actions.map((action) => `sagas/{id}/${action}`),
       ...['pause', 'resume', 'trigger'].map((action) => `schedules/{saga}/${action}`),
-      ...['bulk', 'definitions', 'context', 'stats', 'rates', 'schedules'],
+      ...['pause', 'resume'].map((action) => `paused-steps/{saga}/{step}/${action}`),
+      'paused-steps',
+      ...['bulk', 'definitions', 'context', 'stats', 'rates', 'schedules', 'tasks'],
     ]
       .map((path) => `/internal/ops/sagas/api/${path}`)
       .sort(),

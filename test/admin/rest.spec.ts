@@ -51,6 +51,12 @@ describe('the read endpoints', () => {
     expect(await found('tag=tenant:b')).toEqual([ids[1]]);
     expect(await found('createdAfter=2999-01-01T00:00:00Z')).toEqual([]);
     expect(await found('createdBefore=2999-01-01T00:00:00Z&saga=greet')).toEqual(ids);
+    expect(await found('endedBefore=2999-01-01T00:00:00Z')).toEqual(ids);
+    expect(await found('endedAfter=2999-01-01T00:00:00Z')).toEqual([]);
+    expect(await found('overdue=true')).toEqual([]);
+    expect(await found('overdue=false&saga=greet')).toEqual(ids);
+    expect(await found('step=never')).toEqual([]);
+    expect(await found('errorCode=DECLINED')).toEqual([]);
   });
 
   test('a saga is found by its whole id, and by its whole correlation id', async () => {
@@ -284,6 +290,7 @@ describe('actions of operators are recorded, and a missing saga rejects them', (
       sagas: [{ saga: 'waiting', version: 1, status: 'running', count: 1 }],
       due: expect.any(Number),
       overdue: 0,
+      pausedSteps: [],
       outbox: { waiting: 0, dead: 0 },
     });
   });

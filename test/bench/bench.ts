@@ -47,10 +47,18 @@ export const { number, spread } = await load<{
 export const { readLines } = await load<{ readLines: (files: readonly string[]) => Line[] }>(
   'report/lines.mjs',
 );
-export const { figuresOf } = await load<{
-  figuresOf: (
-    lines: readonly Line[],
-  ) => Readonly<Record<'engines' | 'measures' | 'compared' | 'goals', unknown>>;
+interface Figures {
+  readonly engines: unknown;
+  readonly compared: unknown;
+  readonly measures: Readonly<Record<string, unknown>>;
+  readonly installed: readonly unknown[];
+  readonly goals: readonly { readonly what: string }[];
+  readonly beside?: readonly Figures[];
+}
+
+export const { figuresBeside, figuresOf } = await load<{
+  figuresOf: (lines: readonly Line[]) => Figures;
+  figuresBeside: (published: Figures, run: Figures) => Figures;
 }>('report/figures.mjs');
 export const { COMPARED, comparedOf } = await load<{
   COMPARED: readonly { what: string }[];
@@ -72,9 +80,10 @@ export const { chartsOf } = await load<{
   chartsOf: (lines: readonly Line[]) => { name: string; svg: string }[];
 }>('charts.mjs');
 export const { barChart } = await load<{ barChart: (chart: object) => string }>('charts/bar-chart.mjs');
-export const { refuseMixture, sectionsOf, withFigures } = await load<{
+export const { refuseMixture, sectionsBeside, sectionsOf, withFigures } = await load<{
   refuseMixture: (lines: readonly Line[]) => void;
   sectionsOf: (lines: readonly Line[], charts: readonly string[]) => Record<string, string>;
+  sectionsBeside: (lines: readonly Line[], charts: readonly string[]) => Record<string, string>;
   withFigures: (page: string, sections: Readonly<Record<string, string>>) => string;
 }>('publish.mjs');
 export const { MEASURES, measuresOf, sizesOf } = await load<{
@@ -102,3 +111,6 @@ export const { openLoop, seeded, timed } = await load<{
   ) => Promise<{ n: number; times: number[] }>;
   seeded: (seed: number) => () => number;
 }>('measures/loops.mjs');
+export const { capacitySections } = await load<{
+  capacitySections: (figures: object) => Record<string, string>;
+}>('report/capacity.mjs');

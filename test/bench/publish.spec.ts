@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { refuseMixture, sectionsOf, TABLES, withFigures } from './bench.js';
-import { figure, ours } from './lines.js';
+import {
+  figuresBeside,
+  figuresOf,
+  refuseMixture,
+  sectionsBeside,
+  sectionsOf,
+  TABLES,
+  withFigures,
+} from './bench.js';
+import { engine, figure, ours } from './lines.js';
 
 const PERFORMANCE = readFileSync(join(import.meta.dirname, '../../docs/performance.md'), 'utf8');
 const PAGE = `# Title
@@ -51,6 +59,44 @@ test('runs of different machines or versions are not published together', () => 
   const machine = { metric: 'machine', version: '1.0.0', processors: 2, at: 'yesterday' };
   expect(() => refuseMixture([machine, { ...machine, at: 'today' }])).not.toThrow();
   expect(() => refuseMixture([machine, { ...machine, processors: 4 }])).toThrow('processors is 2, 4');
+});
+
+const MACHINE = {
+  ...{ metric: 'machine', version: '1.0.0', processors: 2, model: 'CPU', memory_gb: 8, system: 'linux' },
+  ...{ node: '22', postgres: '18', at: '2026-11-25T10:00:00Z', round: 1 },
+};
+
+test('a run of a few measures says on what it was measured, and leaves the machine and the goals as they are', () => {
+  const lines = [MACHINE, figure('limit', 'sagas_per_s', 1, { by: 'SQL alone' })];
+  const installed = { installed: true, node: '20' };
+  lines.push(ours('throughput', 300, 1, installed), engine('dbos', 'direct', 'throughput', 10, 1, installed));
+  const sections = sectionsBeside(lines, []);
+  expect(Object.keys(sections)).toEqual(['installed', 'limit']);
+  for (const text of Object.values(sections))
+    expect(text.match(/Version 1.0.0, 2026-11-25/g)).toHaveLength(1);
+});
+
+test('what a run of a few measures has measured is in one place, and all other figures are kept', () => {
+  const whole = figuresOf([
+    figure('limit', 'sagas_per_s', 1),
+    figure('steps', 'sagas_per_s', 2),
+    ours('idle_stmts_per_s', 0.3),
+  ]);
+  const limit = figuresOf([{ ...MACHINE, at: 'first' }, figure('limit', 'sagas_per_s', 3)]);
+  const again = figuresOf([{ ...MACHINE, at: 'second' }, figure('limit', 'sagas_per_s', 4)]);
+  const published = figuresBeside(figuresBeside(whole, limit), again);
+  expect(Object.keys(published.measures)).toEqual(['steps']);
+  expect(published.goals).toEqual(whole.goals);
+  expect(published.beside).toMatchObject([{ machine: { at: 'second' }, measures: again.measures }]);
+});
+
+test('engines as installed are no figures of the engines in their best settings', () => {
+  const installed = { installed: true, node: '20' };
+  const { engines } = figuresOf([
+    ours('throughput', 100),
+    ours('throughput', 50, 1, installed),
+  ]) as unknown as { engines: { metrics: { throughput: { value: { median: number; rounds: number } } } }[] };
+  expect(engines[0]!.metrics.throughput.value).toMatchObject({ median: 100, rounds: 1 });
 });
 
 test('the page has a place for every table', () => {

@@ -46,6 +46,8 @@ describe('goals', () => {
       199.9,
       200,
     ],
+    ['shards', 'cpu_ratio', { kind: 'order', servers: 4, in_flight: 1_000 }, 1.1, 1.11],
+    ['shards', 'wal_ratio', { kind: 'order', servers: 4, in_flight: 1_000 }, 1.1, 1.11],
     ['grown', 'to_without_ratio', {}, 0.9, 0.89],
     ['idle', 'stmts_per_worker_per_s', { workers: 1 }, 0.9, 0.91],
     ['limit', 'part_of_limit_ratio', {}, 0.45, 0.44],

@@ -6,7 +6,10 @@ const SAGAS = 60;
 /** No lease ends by itself: how fast this machine is makes no difference. */
 const LEASE = String(10 * 60_000);
 
-describe('a worker is killed with SIGKILL while it advances sagas with a concurrency', () => {
+describe.each([
+  ['sagas with a concurrency', 'limited'],
+  ['sagas whose step has a concurrency', 'slotted'],
+])('a worker is killed with SIGKILL while it advances %s', (_, name) => {
   let databases: ChaosDatabases;
   let workers: WorkerProcess[] = [];
 
@@ -27,13 +30,12 @@ describe('a worker is killed with SIGKILL while it advances sagas with a concurr
     );
     await sagas.query(
       `INSERT INTO saga.instance (id, name, version, status, step, input, epoch, due_at, rank_at)
-       SELECT gen_random_uuid(), 'limited', 1, 'running', 'work', json_build_object('n', n), 0, now(), now()
+       SELECT gen_random_uuid(), $2, 1, 'running', 'work', json_build_object('n', n), 0, now(), now()
        FROM generate_series(1, $1) n`,
-      [SAGAS],
+      [SAGAS, name],
     );
     await eventually(inside, (n) => n === LIMIT);
-    const holders = await leased();
-    expect(holders).toHaveLength(LIMIT);
+    const holders = await eventually(leased, ({ length }) => length === LIMIT);
     const victim = workers.find(({ pid }) => pid === holders[0])!;
     const lost = holders.filter((pid) => pid === victim.pid).length;
 

@@ -25,6 +25,16 @@ describe('the rig, with a few of its faults, for a few seconds', () => {
     expect(figures!.recoveryMax).toBeLessThan(Infinity);
   });
 
+  test('a shard that is lost takes nothing from the other one, and nothing of its own is lost', async () => {
+    const said: string[] = [];
+    const shardDown = FAULTS.find(({ name }) => name === 'shard-down')!;
+    const say = (line: string) => said.push(line);
+    const figures = await runFault(shardDown, { minutes: 0.1, rate: 15, seed: 2, say });
+    expect({ ...figures, said }).toMatchObject({ lost: 0, doubled: 0, wrong: 0, stuck: 0, said });
+    expect(figures!.sagas).toBeGreaterThan(50);
+    expect(figures!.recoveryMax).toBeLessThan(Infinity);
+  });
+
   test('every fault is described in docs/reliability.md', async () => {
     const page = await readFile(new URL('../../docs/reliability.md', import.meta.url), 'utf8');
     for (const { name, what } of FAULTS) expect(page).toContain(`- \`${name}\`: ${what}`);

@@ -58,7 +58,7 @@ describe('saga where no package of an application is installed', () => {
     const { code, out, error } = await saga([...words.split(' '), ...url], { bin, cwd: folder });
     expect([code, out]).toEqual([2, '']);
     expect(error).toMatch(
-      /^saga: ERR_MODULE_NOT_FOUND: Cannot find package '(pg|typeorm|reflect-metadata)' imported from .*\. Install it in your application \(npm install \1\), and run saga in the folder of your application\.\n$/,
+      /^saga: ERR_MODULE_NOT_FOUND: Cannot find package '(pg|typeorm|reflect-metadata|@nestjs\/common)' imported from .*\. Install it in your application \(npm install \1\), and run saga in the folder of your application\.\n$/,
     );
   });
 });

@@ -1,5 +1,6 @@
 import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
-import { type Action, decide } from '../../libs/saga/src/machine/decide.js';
+import { decide } from '../../libs/saga/src/machine/decide.js';
+import type { Action } from '../../libs/saga/src/machine/plan.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 

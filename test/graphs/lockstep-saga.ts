@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decodeResults } from '../../libs/saga/src/engine/payload/decode-results.js';
-import { type Action, decide } from '../../libs/saga/src/machine/decide.js';
+import { decide } from '../../libs/saga/src/machine/decide.js';
+import type { Action } from '../../libs/saga/src/machine/plan.js';
 import { describeEntry } from '../oracle/describe-run.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
 import { goesOn } from '../../libs/saga/src/machine/failures.js';
@@ -58,8 +59,8 @@ export class LockstepSaga implements Play {
   ) {
     this.graph = saga.graph;
     this.script = [...saga.moves];
-    this.signals = new PlayedSignals(saga.graph, INITIAL, (signal) => {
-      this.entries.push({ type: 'sent', signal });
+    this.signals = new PlayedSignals(saga.graph, INITIAL, (sent) => {
+      this.entries.push('number' in sent ? { type: 'sent', signal: sent } : sent);
     });
   }
 
@@ -162,7 +163,7 @@ export class LockstepSaga implements Play {
   }
 
   private async sendNext(name: string): Promise<void> {
-    this.signals.sendTo(name, false);
+    this.signals.sendTo(this.state, name, { isRefusal: false, pick: 0 });
     this.signals.look();
     const { payload } = this.signals.received.at(-1)!;
     await this.send(name, JSON.parse(payload));

@@ -118,7 +118,7 @@ test('the journal forgets what is older than its retention, and nothing else', a
     `INSERT INTO saga.inbox SELECT 'default', 'old-' || n, now() - interval '61 minutes' FROM generate_series(1, 2500) n`,
   );
   const app = await start('1h');
-  await (await app.runtime.ready()).retention.tick();
+  await (await app.runtime.ready()).databases.all[0]!.retention.tick();
   expect((await journal()).map((row) => row.message_id)).toEqual(['new']);
 });
 
@@ -129,6 +129,6 @@ test('with change data capture in the place of the relay, messages are deleted b
   await publish('old');
   await apps.sql(`UPDATE saga.outbox SET created_at = now() - interval '2 hours'`);
   await publish('new');
-  await (await app.runtime.ready()).retention.tick();
+  await (await app.runtime.ready()).databases.all[0]!.retention.tick();
   expect((await apps.outboxRows()).map(({ payload }) => payload)).toEqual(['new']);
 });

@@ -170,6 +170,12 @@ export class OutboxModel implements OutboxStore {
     }
   }
 
+  async lanesOf(relay: string): Promise<Taken['lanes']> {
+    return this.lanes.flatMap(({ leasedBy, epoch }, lane) =>
+      leasedBy === relay ? [{ lane, epoch: String(epoch) }] : [],
+    );
+  }
+
   async renew(lanes: Taken['lanes'], lease: number): Promise<number[]> {
     const mine = lanes.filter((one) => this.isCurrent(one) && this.lanes[one.lane]!.leasedBy !== undefined);
     for (const { lane } of mine) this.lanes[lane]!.leasedUntil = this.now + lease;

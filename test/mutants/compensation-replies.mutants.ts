@@ -17,6 +17,12 @@ export const COMPENSATION_REPLY_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
+    name: 'lose sight of a requested compensation when what depends on it is to be compensated',
+    find: 'if (awaitsReply(step)) planReply(plan, node, step);',
+    replace: '',
+    killers: [specs('machine/waits')],
+  },
+  {
     name: 'wait for ever for the reply to a compensation',
     find: "if (until !== undefined && until <= plan.now) plan.add('miss-reply', node, step);",
     replace: "if (until !== undefined && until < 0) plan.add('miss-reply', node, step);",
@@ -30,6 +36,7 @@ export const COMPENSATION_REPLY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leave a reply that arrives while no worker has the saga where it is',
+    in: 'signal_1',
     find: "i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND",
     replace: "i.locked_by IS NULL AND i.status = 'running' AND",
     killers: [specs('rollback/compensation-replies')],

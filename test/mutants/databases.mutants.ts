@@ -40,7 +40,7 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leave the changes of an EntityManager to the commit, after the checkpoint',
-    in: 'PostgresSagaStore.transaction',
+    in: 'StepTransactions.attempt',
     find: 'if (session.flush) await sendWithin(sql, what, () => session.flush!());',
     replace: '',
     killers: [specs('databases/mikro-orm')],

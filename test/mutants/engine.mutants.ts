@@ -56,8 +56,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'store what does not know of a cancellation',
-    find: 'private cancelSeen = false;',
-    replace: 'private cancelSeen = true;',
+    find: 'cancelSeen = false;',
+    replace: 'cancelSeen = true;',
     killers,
   },
   {
@@ -92,7 +92,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'begin an at-most-once step however long its start took to store',
-    find: `if (result !== 'saved' || !this.isLeaseSafe) return;`,
+    find: `if (result !== 'saved' || !run.isLeaseSafe) return;`,
     replace: `if (result !== 'saved') return;`,
     killers,
   },
@@ -128,8 +128,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'run a saga that the answer to a start says is leased to another',
-    find: 'const run = result.created && result.leased ? startedSaga',
-    replace: 'const run = result.created ? startedSaga',
+    find: 'const run = result.created && result.leased ? new StartedSaga',
+    replace: 'const run = result.created ? new StartedSaga',
     killers,
   },
   {
@@ -140,8 +140,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take on more sagas than there is room for',
-    find: 'return this.size - this.holding - this.reserved;',
-    replace: 'return this.size - this.reserved;',
+    find: 'return this.size - this.holding - this.reserved.size;',
+    replace: 'return this.size - this.reserved.size;',
     killers,
   },
   {

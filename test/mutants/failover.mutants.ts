@@ -1,10 +1,23 @@
-import { type Mutant, specs } from './mutant.js';
+import { type Mutant, specs, testsOf } from './mutant.js';
 
 const killers = [specs('decide-put-back')];
 const window = [specs('recent-sagas')];
 const forgetting = [specs('forgetting')];
+const severalHosts = [testsOf('chaos/several-hosts', 'attributes')];
 
 export const FAILOVER_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'take the first host of a connection string, whatever its attributes',
+    find: 'if (IS_WANTED[attributes](rows[0]!)) return { host, port };',
+    replace: 'return { host, port };',
+    killers: severalHosts,
+  },
+  {
+    name: 'report that no host has the attributes as an error that does not pass',
+    find: "return Object.assign(new Error(message), { code: '25006' });",
+    replace: 'return new Error(message);',
+    killers: severalHosts,
+  },
   {
     name: 'put back over what another worker has claimed since',
     find: 'if (row.epoch === made.epoch) return row.lockedBy === lease.worker;',
@@ -25,8 +38,8 @@ export const FAILOVER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'put back the messages of the last checkpoint only',
-    find: 'const messages = lost.flatMap(({ made }) => made.messages ?? []);',
-    replace: 'const messages = lost.at(-1)!.made.messages ?? [];',
+    find: 'const messages = lost.flatMap(({ messages }) => messages ?? []);',
+    replace: 'const messages = lost.at(-1)!.messages ?? [];',
     killers,
   },
   {

@@ -30,7 +30,7 @@ export const LIFE_CYCLE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leave a start that has a lease behind while draining',
-    find: 'if (this.reserved > 0) await new Promise<void>((resolve) => this.unreserved.push(resolve));',
+    find: 'await this.reserved.none();',
     replace: '',
     killers: [specs('shutdown', 'life-cycle/hooks')],
   },

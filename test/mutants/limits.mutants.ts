@@ -38,4 +38,34 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     replace: "WHERE r.saga = $1 AND r.step = $2 AND r.key >= '' ORDER BY r.key LIMIT 1 FOR NO KEY UPDATE;",
     killers: contract('a rate limit'),
   },
+  {
+    name: 'let a saga begin by a time that its rate limit gave long ago',
+    find: "return now > turn.at + permitSlack(rateLimit.per) ? 'ask' : 'begin';",
+    replace: "return 'begin';",
+    killers: [specs('machine/turn')],
+  },
+  {
+    name: 'let a saga whose worker was lost begin without asking its rate limit again',
+    find: 'if (graph.rateLimit) next = turnLost(graph, state, next, now);',
+    replace: '',
+    killers: [specs('machine/turn')],
+  },
+  {
+    name: 'compensate a saga past its pivot at its deadline, if it waits for its rate limit',
+    find: 'const deadline = pivotPassed(graph, state) ? undefined : state.deadline;',
+    replace: 'const { deadline } = state;',
+    killers: [specs('machine/turn')],
+  },
+  {
+    name: 'ask the rate limit of a saga again that has no key for it, for ever',
+    find: "return [...keyFailed(action, error, this.ports.now()), { type: 'begun' }];",
+    replace: 'return keyFailed(action, error, this.ports.now());',
+    killers: [specs('run/permits')],
+  },
+  {
+    name: 'let a saga begin before the time that its rate limit gave',
+    find: "if (turn.at > now) return 'wait';",
+    replace: '',
+    killers: [specs('machine/turn'), specs('limits/saga-rate')],
+  },
 ];

@@ -56,8 +56,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'undo a step before those that depend on it',
-    find: 'if (!node.dependents.every((name) => clear.has(name) || !concerned(name))) continue;',
-    replace: '',
+    find: 'if (!node.dependents.every((name) => clear.has(name) || !concerned(name))) {',
+    replace: 'if (false) {',
     killers,
   },
   {
@@ -296,7 +296,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'count a compensation that failed permanently as completed',
-    find: `: { ...failed, status: 'compensation_failed' };`,
+    find: `: changeStep(failed, { status: 'compensation_failed' });`,
     replace: `: { ...failed, status: 'compensated' };`,
     killers,
   },

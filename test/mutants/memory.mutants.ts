@@ -122,7 +122,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'start two sagas with one correlation id (in memory)',
-    find: 'if (correlation !== undefined) this.correlations.set(correlation, row);',
+    find: 'if (correlationId !== undefined) this.byCorrelation.set(correlationKey(name, correlationId), row);',
     replace: '',
     killers,
   },

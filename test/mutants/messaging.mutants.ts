@@ -117,8 +117,15 @@ export const MESSAGING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'start a saga beside the transaction that it is to be part of',
-    find: 'this.store.startWithin(transaction, { ...traced, leased: false }, this.lease);',
-    replace: 'this.store.start([{ ...traced, leased: false }], this.lease).then(([result]) => result!);',
+    find: 'this.store.startWithin(transaction, { ...traced, leased: false }, this.parts.lease);',
+    replace:
+      'this.store.start([{ ...traced, leased: false }], this.parts.lease).then(([result]) => result!);',
     killers,
+  },
+  {
+    name: 'let a relay wait for its own leases after an answer was lost',
+    find: 'if (this.answerLost && this.taking === 0) await this.giveBack();',
+    replace: '',
+    killers: [specs('messaging/lost-answers')],
   },
 ];

@@ -338,8 +338,8 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   {
     name: 'claim what fits a page, whatever room the worker has for bytes',
     in: 'due_1',
-    find: 'bytes_at_most_1(picked) <= least($4, $5) THEN RETURN;',
-    replace: 'bytes_at_most_1(picked) <= greatest($4, $5) THEN RETURN;',
+    find: 'bytes_at_most_1(picked) <= least($4, $5) THEN',
+    replace: 'bytes_at_most_1(picked) <= greatest($4, $5) THEN',
     killers: contract('little room for bytes'),
   },
   {

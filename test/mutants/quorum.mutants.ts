@@ -1,4 +1,4 @@
-import { type Mutant, specs } from './mutant.js';
+import { type Mutant, simulation, specs } from './mutant.js';
 
 const killers = [specs('forward/quorum')];
 
@@ -8,7 +8,7 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
     name: 'go on with the first approval of a quorum',
     find: 'if (approvals && approvals.length < quorum) return { proposal: true };',
     replace: '',
-    killers,
+    killers: [...killers, simulation(20)],
   },
   {
     name: 'count the approvals of one operator for a quorum twice',
@@ -33,5 +33,17 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
     find: 'const quorum = wait?.quorum ?? graph?.steps.get(step)?.wait?.quorum ?? 1;',
     replace: 'const quorum = graph?.steps.get(step)?.wait?.quorum ?? 1;',
     killers,
+  },
+  {
+    name: 'forget an approval of a quorum after 20 other operations',
+    find: "AND (p.revision = ${i}.checkpoints OR p.action = 'approve' AND NOT EXISTS (",
+    replace: 'AND (p.revision = ${i}.checkpoints AND NOT EXISTS (',
+    killers,
+  },
+  {
+    name: 'load approvals of a step that was decided since',
+    find: 'operations.some((one, n) => n > from && !one.proposed && one.step === step && isDecision(one))',
+    replace: 'operations.length < 0',
+    killers: [specs('memory-saga-store')],
   },
 ];

@@ -6,8 +6,8 @@ const killers = [specs('operate/reschedule'), specs('graph.properties')];
 export const RESCHEDULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'move the next attempt where a wait was to be moved',
-    find: "wait === 'wait' ? { ...step, wait: { ...step.wait!, until: at } } : { ...step, retryAt: at }",
-    replace: '({ ...step, retryAt: at })',
+    find: 'changeStep(step, { wait: { ...step.wait!, until: at } })',
+    replace: 'changeStep(step, { retryAt: at })',
     killers,
   },
   {

@@ -20,8 +20,8 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'forget up to which number signals were taken',
-    find: 'return { ...state, lastTakenSignals: { ...state.lastTakenSignals, [name]: number } };',
-    replace: 'return { ...state, lastTakenSignals: { [name]: number } };',
+    find: 'lastTakenSignals: { ...state.lastTakenSignals, [name]: number }',
+    replace: 'lastTakenSignals: { [name]: number }',
     killers: machine,
   },
   {
@@ -68,8 +68,8 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'wait on in a branch that has lost',
-    find: "? { ...step, status: 'skipped', retryAt: undefined, wait: undefined, pruned: true }",
-    replace: '? { ...step, pruned: true }',
+    find: "? changeStep(step, { status: 'skipped', retryAt: undefined, wait: undefined, slot: undefined, pruned: true })",
+    replace: '? changeStep(step, { pruned: true })',
     killers: machine,
   },
   {
@@ -128,10 +128,8 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'publish what an attempt said that failed',
-    find: `if (attempt && ended) {
-      this.checkpoints.publish(attempt.step, attempt.messages.all);`,
-    replace: `if (attempt) {
-      this.checkpoints.publish(attempt.step, attempt.messages.all);`,
+    find: 'if (attempt && ENDED.has(event.type) && run.state !== before) keepEffects(run, attempt);',
+    replace: 'if (attempt) keepEffects(run, attempt);',
     killers: engine,
   },
   {
@@ -161,18 +159,18 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'do not wake a saga that waits for a signal (in memory)',
-    find: `      row.saga.dueAt = now;
-      this.wakeup.announceDue();
-    } else if`,
-    replace: `      this.wakeup.announceDue();
-    } else if`,
+    find: `    row.saga.dueAt = now;
+    wakeup.announceDue();
+  } else if`,
+    replace: `    wakeup.announceDue();
+  } else if`,
     killers: memory,
   },
   {
     name: 'forget that a signal came while the saga was held (in memory)',
-    find: `      row.woken = true;
-      this.wakeup.announce({ type: 'look', id: row.saga.id });`,
-    replace: `      this.wakeup.announce({ type: 'look', id: row.saga.id });`,
+    find: `    row.woken = true;
+    wakeup.announce({ type: 'look', id: row.saga.id });`,
+    replace: `    wakeup.announce({ type: 'look', id: row.saga.id });`,
     killers: memory,
   },
   {

@@ -1,6 +1,8 @@
-import { type Mutant, specs } from './mutant.js';
+import { type Mutant, simulation, specs } from './mutant.js';
 
 const watchers = [specs('saga-watchers')];
+/** The simulation has steps with heartbeats, and without. */
+const simulated = simulation(60);
 const heartbeats = [specs('test/testing/heartbeats')];
 
 /** Breaks of `watch()`, and of what steps report of themselves. */
@@ -52,24 +54,60 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     name: 'wait for heartbeats from the start of the attempt, and not from the last one',
     find: 'const due = (this.attempt.beatAt ?? -Infinity) + this.attempt.heartbeat!;',
     replace: 'const due = (this.attempt.beatAt === undefined ? 0 : -Infinity) + this.attempt.heartbeat!;',
-    killers: [specs('bound-attempt')],
+    killers: [simulated, specs('bound-attempt')],
   },
   {
     name: 'ask for heartbeats of a compensation',
     find: "return this.action.kind === 'run' ? this.action.node.heartbeat : undefined;",
     replace: "return this.action.kind === 'probe' ? undefined : this.action.node.heartbeat;",
-    killers: [specs('bound-attempt')],
+    killers: [simulated, specs('bound-attempt')],
   },
   {
     name: 'give the details of a round to the next one',
     find: 'return report?.round === round ? report : undefined;',
     replace: 'return report && round > 0 ? report : undefined;',
-    killers: [specs('run-reports')],
+    killers: [simulated, specs('run-reports')],
+  },
+  {
+    name: 'go on with an attempt that sends no heartbeat',
+    find: 'if (due > this.clock.monotonic()) this.look(due); else this.over();',
+    replace: 'this.look(Math.max(due, this.clock.monotonic() + 1_000));',
+    killers: [simulated, specs('bound-attempt')],
+  },
+  {
+    name: 'send reports while older ones are on their way',
+    find: 'if (!this.isUnsaved || this.sending) return undefined;',
+    replace: 'if (!this.isUnsaved) return undefined;',
+    killers: [simulated, specs('run-reports')],
+  },
+  {
+    name: 'record a failure while the details of its attempt are on their way',
+    find: 'return this.reported !== undefined && !this.reported.isStored;',
+    replace: 'return this.reported?.hasNews ?? false;',
+    killers: [simulated, specs('lease-reports')],
+  },
+  {
+    name: 'forget the details of steps that are in progress with each checkpoint',
+    find: "const isOver = status === 'compensated' || (kind === 'step' && status === 'completed');",
+    replace: "const isOver = status !== 'failed' || kind !== 'step';",
+    killers: [simulated, specs('run-reports')],
+  },
+  {
+    name: 'store the reports of transactional steps as soon as those of others',
+    find: 'this.isUrgentNews ||= isUrgent;',
+    replace: 'this.isUrgentNews ||= isUrgent || this.isUnsaved;',
+    killers: [specs('lease-reports')],
   },
   {
     name: 'lose the last details of an attempt that fails',
     find: 'if (run.hasUnsavedReports && outcome && !Array.isArray(outcome) && isFailure(outcome))',
     replace: 'if (run.hasUnsavedReports && outcome && !Array.isArray(outcome) && !isFailure(outcome))',
+    killers: [simulated, specs('lease-reports')],
+  },
+  {
+    name: 'lose the last details of an attempt whose result is refused',
+    find: 'await this.run.storeReports();',
+    replace: '',
     killers: [specs('lease-reports')],
   },
   {
@@ -86,8 +124,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep the compensation and its step from reporting separately',
-    find: "return kind === 'step' ? step : `${step}:compensate`;",
-    replace: 'return kind ? step : `${step}:compensate`;',
+    find: "return kind === 'step' ? step : `${step}${OF_COMPENSATION}`;",
+    replace: 'return kind ? step : `${step}${OF_COMPENSATION}`;',
     killers: heartbeats,
   },
 ];

@@ -2,17 +2,16 @@ import { randomUUID } from 'node:crypto';
 import 'reflect-metadata';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { decorated, Refused } from './decorated-class.js';
 import { SagaAdminModule } from '../../libs/saga/src/admin/index.js';
 import {
   AesGcmCodec,
-  analyzeSaga,
   Approval,
   describeSaga,
   layoutOf,
   mermaidOf,
   RemoteStep,
   Saga,
-  SagaError,
   sagaMigrations,
   SagaModule,
   type SagaService,
@@ -34,7 +33,6 @@ import {
 } from '../../libs/saga/src/messaging/index.js';
 import { SagaHealthIndicator, SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
 import { SagaTest } from '../../libs/saga/src/testing/index.js';
-import { buildHandlerGraphs } from '../../libs/saga/src/definition/build/build-handler-graphs.js';
 import { handling } from '../../libs/saga/src/messaging/handling/handled-message.js';
 import type { TestApps } from '../support/test-app.js';
 
@@ -76,6 +74,9 @@ const operator = { by: 'ann', reason: 'why', expects };
 const filter = {
   ...{ saga: 'order', status: 'running', correlationId: 'o-1', tags: { a: 'b' } },
   ...{ createdAfter: new Date(0), createdBefore: new Date(), limit: 1, cursor: randomUUID() },
+  ...{ startedAt: { from: new Date(0), to: new Date() }, endedAt: { from: new Date(0), to: new Date() } },
+  ...{ step: 'pay', waitingFor: 'paid' },
+  ...{ overdue: false, errorCode: 'DECLINED' },
 };
 const message = { topic: 't', key: 'k', type: 'y', payload: {}, headers: {} };
 const stream = { name: 'S', subjects: ['s.>'], config: {} };
@@ -91,28 +92,6 @@ const node = {
 };
 
 const target = () => ({ saga: Order, correlationId: 'o-1' });
-
-/** The class of a saga whose method has this decorator. */
-function decorated(decorate: (...args: never[]) => (target: never, key: string, descriptor: never) => void) {
-  return (...args: never[]): unknown => {
-    class Decorated {
-      act() {}
-      undo() {}
-    }
-    const descriptor = Object.getOwnPropertyDescriptor(Decorated.prototype, 'act');
-    decorate(...args)(Decorated.prototype as never, 'act', descriptor as never);
-    Saga({ name: 'decorated' })(Decorated);
-    const findings = analyzeSaga(Decorated);
-    const handlers = buildHandlerGraphs(Decorated);
-    if (findings.length > 0)
-      throw new Refused(findings.map(({ problem, fix }) => `${problem}. ${fix}`).join(' '));
-    return handlers;
-  };
-}
-/** Thrown by a sample whose call reports what is wrong in another way than by throwing. */
-export class Refused extends SagaError {
-  readonly code = 'TEST';
-}
 
 @Module({})
 class RootModule {}
@@ -164,6 +143,10 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         },
       },
       'SagaService.find': { args: [filter], run: service('find') },
+      'SagaService.tasks': {
+        args: [{ saga: 'order', step: 'agree', tags: { a: 'b' }, limit: 1 }],
+        run: service('tasks'),
+      },
       'SagaService.bulk': {
         args: ['cancel', filter, { by: 'ann', reason: 'why', dryRun: true, limit: 1 }],
         run: service('bulk'),
@@ -171,6 +154,10 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
       'SagaService.cleanup': {
         args: [{ olderThan: '1d', saga: 'order', limit: 1, dryRun: true }],
         run: service('cleanup'),
+      },
+      'SagaService.moveSagas': {
+        args: [{ from: 'eu', to: 'us', limit: 1 }],
+        run: service('moveSagas'),
       },
       'SagaService.signal': { args: [target(), 'paid', {}, { messageId: 'm' }], run: service('signal') },
       'SagaService.approve': {
@@ -205,6 +192,15 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         args: ['order', { by: 'ann', reason: 'why' }],
         run: service('resumeSchedule'),
       },
+      'SagaService.pauseStep': {
+        args: ['order', 'act', { by: 'ann', reason: 'why' }],
+        run: service('pauseStep'),
+      },
+      'SagaService.resumeStep': {
+        args: ['order', 'act', { by: 'ann', reason: 'why' }],
+        run: service('resumeStep'),
+      },
+      'SagaService.pausedSteps': { args: [{ resumed: 1 }], run: service('pausedSteps') },
       'SagaService.drain': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('drain') },
       'SagaService.admit': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('admit') },
       'SagaHandle.outcome': {
@@ -229,7 +225,10 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
     ...{
       Step: {
         args: [
-          { ...node, rateLimit: { count: 1, per: '1s' }, compensationReply: { signal: 's', timeout: '1h' } },
+          {
+            ...{ ...node, rateLimit: { count: 1, per: '1s' }, concurrency: { count: 1 } },
+            compensationReply: { signal: 's', timeout: '1h' },
+          },
         ],
         run: decorated(Step as never),
       },
@@ -245,6 +244,7 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         args: [
           {
             ...{ name: 'x', ...policies, concurrency: { count: 1, key: () => 'a' } },
+            rateLimit: { count: 1, per: '1s' },
             schedule: { cron: '0 2 * * *', timezone: 'UTC' },
           },
         ],

@@ -56,13 +56,14 @@ class Walk {
     }
   }
 
-  /** Its own, and those that an interface inherits: what a class inherits is Nest's. */
+  /** Its own, and those that it inherits in the library: what else a class inherits is Nest's. */
   private membersOf(declaration: ts.ClassDeclaration | ts.InterfaceDeclaration): readonly ts.Declaration[] {
-    if (ts.isClassDeclaration(declaration)) return declaration.members;
-    return this.checker
+    const members = this.checker
       .getPropertiesOfType(this.checker.getTypeAtLocation(declaration))
       .flatMap((property) => property.declarations ?? [])
       .filter((one) => one.getSourceFile().fileName.startsWith(DIST));
+    if (!ts.isClassDeclaration(declaration)) return members;
+    return [...declaration.members, ...members.filter(({ parent }) => parent !== declaration)];
   }
 
   private call(call: string, { parameters }: ts.SignatureDeclarationBase): void {

@@ -1,5 +1,5 @@
 import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
-import { WaitHappenings } from './graph-waits.js';
+import { TurnHappenings } from './graph-turns.js';
 import { type Book, copyOf, type Relations, Rules } from './model-state.js';
 import { suspects } from './expectation.js';
 import { doubts, permutations, wait } from './open-questions.js';
@@ -26,7 +26,7 @@ export function booksAfter(relations: Relations, book: Book, event: SagaEvent, t
   });
 }
 
-class Happening extends WaitHappenings {
+class Happening extends TurnHappenings {
   of(event: SagaEvent, tookEffect: boolean): Book[] {
     const { book, rules } = this;
     switch (event.type) {
@@ -94,6 +94,13 @@ class Happening extends WaitHappenings {
       case 'aborted':
         book.mode = 'over';
         return [book];
+      case 'slot-awaited':
+      case 'slot-granted':
+        throw new Error('This oracle has no limits over all sagas');
+      case 'turn-granted':
+        return this.granted(event);
+      case 'begun':
+        return this.begun();
       case 'paused':
       case 'unpaused':
         throw new Error('This oracle has no pauses');
@@ -177,6 +184,7 @@ class Happening extends WaitHappenings {
         }),
       );
     }
+    for (const book of books) new Happening(this.relations, book).turnLost(now);
     if (count > bound) for (const book of books) new Happening(this.relations, book).settled('stuck');
     return books;
   }

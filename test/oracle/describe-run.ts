@@ -19,6 +19,10 @@ export function describeEntry(entry: Entry): string[] {
   }
   if (entry.type === 'child') return [`    ${entry.child.id} ${entry.what}: ${entry.child.status}`];
   if (entry.type === 'sent') return [`    ${entry.signal.name} ${entry.signal.number} is sent`];
+  if (entry.type === 'decided') {
+    const { step, by, approved, outcome } = entry;
+    return [`    ${by} ${approved ? 'approves' : 'rejects'} ${step}: ${outcome}`];
+  }
   if (entry.type === 'crashed') return ['crashed'];
   return [];
 }

@@ -159,6 +159,9 @@ function strayEvents(graph: SagaGraph, state: SagaState): SagaEvent[] {
     return [...stray, ...strayOfChildren(state, step), ...strayOfWaits(graph, state, step)];
   });
   if (state.status !== 'completed') events.push({ type: 'undone' });
+  if (state.turn === undefined || state.turn === 'begun') events.push({ type: 'begun' });
+  if (graph.rateLimit === undefined || state.turn === 'begun' || state.status !== 'running')
+    events.push({ type: 'turn-granted', at: 1 });
   const { settle } = decide(graph, state, 0);
   const rests = (['completed', 'compensated', 'stuck', 'suspended'] as const).filter(
     (status) => status !== settle,

@@ -1,4 +1,4 @@
-import type { Action } from '../../libs/saga/src/machine/decide.js';
+import type { Action } from '../../libs/saga/src/machine/plan.js';
 import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { type Book, type Relations, Rules } from './model-state.js';
 
@@ -11,6 +11,8 @@ export interface Expectation {
   /** and as many of each group's as there is room for. */
   readonly groups: readonly { readonly keys: readonly string[]; readonly room: number }[];
   readonly delays: readonly string[];
+  /** Its turn has come. */
+  readonly begins: boolean;
   /** Waits that begin, and those whose time is over. */
   readonly waits: readonly string[];
   readonly wakes: readonly number[];
@@ -33,6 +35,7 @@ class Expecting implements Expectation {
   readonly may: string[] = [];
   readonly groups: { keys: string[]; room: number }[] = [];
   readonly delays: string[] = [];
+  begins = false;
   readonly waits: string[] = [];
   readonly wakes: number[] = [];
   readonly settle: string[] = [];
@@ -61,6 +64,9 @@ class Expecting implements Expectation {
   private forward(): void {
     const { rules, of, book } = this;
     if (book.pending !== undefined) return this.pending();
+    // What an operator has done does not begin any more.
+    const isLeft = !rules.isHalted() && !rules.isAllDone();
+    if (isLeft && rules.turn(this.now) !== 'begun') return this.beforeItsTurn();
     if (book.deadline !== undefined && !rules.pivotPassed()) {
       this.expired = book.deadline <= this.now;
       this.watchesDeadline = !this.expired && !rules.isHalted() && !rules.isAllDone();
@@ -90,6 +96,19 @@ class Expecting implements Expectation {
         : ['completed', 'skipped'].includes(rules.phase(node.name));
     if (of.nodes.every(isOver)) this.settle.push('completed');
     else if (this.hasNothing() && this.someFailedForGood()) this.settle.push('stuck');
+  }
+
+  /** L1: nothing begins before its turn, but its deadline may pass. */
+  private beforeItsTurn(): void {
+    const { rules, of, book } = this;
+    const turn = rules.turn(this.now);
+    if (book.deadline !== undefined && !rules.pivotPassed()) {
+      this.expired = book.deadline <= this.now;
+      if (turn === 'waits') this.wakes.push(book.deadline);
+    }
+    if (turn === 'begins') this.begins = true;
+    else if (turn === 'asks') this.must.push(`begin ${of.nodes[0]!.name}`);
+    else this.wakes.push((book.turn as { at: number }).at);
   }
 
   /** P4: only the pivots that decide about the rollback continue. Losers of joins are compensated meanwhile. */
@@ -253,13 +272,21 @@ class Expecting implements Expectation {
  */
 export function suspects(relations: Relations, book: Book, now: number, wide: boolean): string[] {
   const rules = new Rules(relations, book);
-  const { must, groups } = expectation(relations, book, now);
+  // L3: before its time it has begun nothing. Otherwise it may have, with a time that was not recorded.
+  const turn = rules.turn(now) === 'waits' ? book.turn : 'begun';
+  const { must, groups } = expectation(relations, { ...book, turn }, now);
   const items = groups.flatMap(({ keys, room }) => {
-    const lives = keys.map((action) => ({ action, since: rules.life(action.split(' ')[1]!).retryAt ?? 0 }));
+    const lives = keys.map((action) => {
+      const { retryAt: since = 0, failures } = rules.life(action.split(' ')[1]!);
+      // An operator may have ended its wait for another attempt.
+      return { action, since, isAgain: since > 0 || failures > 0 };
+    });
     return lives
-      .filter(({ since }, index) => {
-        const before = lives.slice(0, index).filter((one) => one.since <= since);
-        return before.length < room || (wide && since > 0 && room > 0);
+      .filter(({ since, isAgain }, index) => {
+        const before = lives
+          .slice(0, index)
+          .filter((one) => one.since <= since && !(wide && one.isAgain && one.since === 0));
+        return before.length < room || (wide && isAgain && room > 0);
       })
       .map(({ action }) => action);
   });

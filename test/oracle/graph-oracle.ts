@@ -1,5 +1,6 @@
 import { type Book, copyOf, emptyBook, Relations, Rules } from './model-state.js';
 import { type Expectation, expectation } from './expectation.js';
+import { ApprovalOracle } from './approvals-oracle.js';
 import { booksAfter } from './apply-event.js';
 import type { Entry, Play } from './model-entries.js';
 import type { RandomGraph } from './random-graph.js';
@@ -32,6 +33,8 @@ export const RULED = [
   'waits for what is to be waited for, until its time is over',
   'takes a signal once, in order, as soon as a step waits for it, and keeps the others',
   'goes on without an optional step that failed permanently, and without no other',
+  'begins when its rate limit lets it, asks again when it comes too late, and does nothing before',
+  'takes the approvals of so many different operators for one decision, and one rejection',
 ] as const;
 export type Promised = (typeof RULED)[number] | (string & {});
 
@@ -43,12 +46,14 @@ export function judge({ graph }: RandomGraph, play: Play): Violation | undefined
 /** Several books where the rules leave something open: the machine has to fit one of them. */
 class Judge {
   private books: Book[];
+  private readonly approvals: ApprovalOracle;
   private stored: Book[];
 
   constructor(
     private readonly relations: Relations,
     private readonly play: Play,
   ) {
+    this.approvals = new ApprovalOracle(relations);
     this.books = this.stored = [emptyBook(play.start.deadline)];
   }
 
@@ -82,6 +87,10 @@ class Judge {
       case 'crashed':
         this.books = this.stored.map(copyOf);
         return undefined;
+      case 'decided':
+        return foundIf(RULED[18], this.approvals.decided(entry, this.stored));
+      case 'sent':
+        return foundIf(RULED[18], this.approvals.signalled(entry.signal));
       case 'gave no end':
         return found('always comes to rest', entry.why);
       default:
@@ -173,7 +182,10 @@ function unexpected(
   );
   if (waits.join() !== expected.waits.join())
     return found(RULED[14], `[${waits.join()}], not [${expected.waits.join()}]`);
-  const others = events.filter(({ type }) => type !== 'wait-started' && type !== 'wait-expired');
+  const begins = events.some(({ type }) => type === 'begun');
+  if (begins !== expected.begins)
+    return found(RULED[17], `${begins ? 'begins' : 'does not begin'} at ${now}`);
+  const others = events.filter(({ type }) => !['wait-started', 'wait-expired', 'begun'].includes(type));
   const delays = others.map((event) => (event.type === 'delay-started' ? event.step : event.type));
   if (delays.join() !== expected.delays.join())
     return found(RULED[5], `delays [${delays.join()}], not [${expected.delays.join()}]`);
@@ -203,6 +215,8 @@ function wrongWithWaits(rules: Rules, { steps, lastTakenSignals = {} }: SagaStat
     const life = rules.life(node.name);
     if (isWaiting !== rules.isWaiting(node))
       return `${node.name} ${isWaiting ? 'waits' : 'does not wait'}, and should do the contrary`;
+    if (isWaiting && wait.quorum !== node.wait.quorum)
+      return `${node.name} waits for ${wait.quorum} approvals, not ${node.wait.quorum}`;
     if (isWaiting && (wait.until !== life.wait!.until || wait.signal !== node.wait.signal))
       return `${node.name} waits for ${wait.signal} until ${wait.until}, not ${life.wait!.until}`;
     const goesOn = life.phase === 'idle' || life.phase === 'running';
@@ -217,6 +231,10 @@ function withoutAttempts(book: Book): Book {
   const copy = copyOf(book);
   for (const life of copy.lives.values()) life.active = false;
   return copy;
+}
+
+function foundIf(promise: Promised, what: string | undefined): Omit<Violation, 'at'> | undefined {
+  return what === undefined ? undefined : found(promise, what);
 }
 
 function found(promise: Promised, what: string): Omit<Violation, 'at'> {

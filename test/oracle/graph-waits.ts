@@ -10,7 +10,8 @@ export class WaitHappenings extends ChildHappenings {
     const { wait: awaited } = this.relations.node(step);
     const timeout = awaited!.timeout ?? (awaited!.timeoutOf?.({} as never) as number | undefined);
     const wait = timeout === undefined ? {} : { until: now + timeout };
-    this.change(step, { wait, retryAt: undefined });
+    // What happened at the same moment may have made it roll back.
+    if (this.rules.goesForward(this.relations.node(step))) this.change(step, { wait, retryAt: undefined });
     return [this.book];
   }
 

@@ -1,5 +1,5 @@
 import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
-import type { Action, Decision } from '../../libs/saga/src/machine/decide.js';
+import type { Action, Decision } from '../../libs/saga/src/machine/plan.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import type { Attempt } from './model-entries.js';

@@ -1,5 +1,6 @@
-import type { Action, Decision } from '../../libs/saga/src/machine/decide.js';
+import type { Action, Decision } from '../../libs/saga/src/machine/plan.js';
 import type { ChildEntry } from './model-children.js';
+import type { DecidedEntry } from './model-approvals.js';
 import type { SentSignal } from './model-signals.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import type { SagaState } from '../../libs/saga/src/machine/saga-state.js';
@@ -52,6 +53,7 @@ export type Entry =
       readonly undone: boolean;
     }
   | ChildEntry
+  | DecidedEntry
   | { readonly type: 'sent'; readonly signal: SentSignal }
   | { readonly type: 'gave no end'; readonly why: string };
 

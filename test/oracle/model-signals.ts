@@ -1,6 +1,7 @@
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import type { SagaState } from '../../libs/saga/src/machine/saga-state.js';
+import { type DecidedEntry, PlayedApprovals } from './model-approvals.js';
 import { isReply, stepAwaiting } from '../../libs/saga/src/machine/waits.js';
 
 /** A signal to the played saga, as it is stored. */
@@ -26,12 +27,14 @@ export class PlayedSignals {
   /** A play that goes on from a state has others before its own. */
   private readonly before: number;
   private readonly names: readonly string[];
+  private readonly approvals: PlayedApprovals;
 
   constructor(
     private readonly graph: SagaGraph,
     { lastTakenSignals = {} }: SagaState,
-    private readonly note: (sent: SentSignal) => void,
+    private readonly note: (sent: SentSignal | DecidedEntry) => void,
   ) {
+    this.approvals = new PlayedApprovals(graph, note);
     this.before = Math.max(0, ...Object.values(lastTakenSignals));
     const nodes = [...graph.steps.values()];
     this.names = [...new Set(nodes.flatMap((node) => (node.wait ?? node.compensationReply)?.signal ?? []))];
@@ -43,20 +46,37 @@ export class PlayedSignals {
   }
 
   /** Sends a signal that a step waits for, sooner or later. @returns false if no step waits for any */
-  send(pick: number, isRefusal: boolean): boolean {
+  send(stored: SagaState, pick: number, isRefusal: boolean): boolean {
     const names = isRefusal ? this.names.filter((name) => isApproval(name)) : this.names;
     const name = names[pick % names.length];
-    if (name !== undefined) this.sendTo(name, isRefusal);
+    if (name !== undefined) this.sendTo(stored, name, { isRefusal, pick });
     return name !== undefined;
   }
 
   sendUnwanted(): void {
-    this.sendTo(UNWANTED, false);
+    this.store(UNWANTED, `"${UNWANTED}"`, false);
   }
 
-  sendTo(name: string, isRefusal: boolean): void {
-    const number = this.before + this.sent.length + 1;
-    const signal = { name, number, payload: `"${name} ${number}"`, isRefusal: isRefusal && isApproval(name) };
+  /** A decision on a step with a quorum is sent once enough operators have made it. */
+  sendTo(
+    state: SagaState,
+    name: string,
+    { isRefusal, pick }: { readonly isRefusal: boolean; readonly pick: number },
+  ): void {
+    const node = [...this.graph.steps.values()].find(({ wait }) => wait?.signal === name);
+    if (node?.wait?.quorum === undefined)
+      return this.store(name, `"${name} ${this.sent.length}"`, isRefusal && isApproval(name));
+    const { lastTakenSignals = {} } = state;
+    const signals = this.sent
+      .filter((one) => one.number > (lastTakenSignals[one.name] ?? 0))
+      .map(({ isRefusal: _, ...one }) => ({ ...one, messageId: '' }));
+    const decision = { by: this.approvals.next(pick), approved: !isRefusal };
+    const payload = this.approvals.decide({ state, signals }, node.name, decision);
+    if (payload !== undefined) this.store(name, payload, isRefusal);
+  }
+
+  private store(name: string, payload: string, isRefusal: boolean): void {
+    const signal = { name, number: this.before + this.sent.length + 1, payload, isRefusal };
     this.sent.push(signal);
     this.note(signal);
   }

@@ -14,6 +14,8 @@ export interface Book {
   pending?: { readonly target?: string };
   round: number;
   readonly deadline?: number;
+  /** L1: when its rate limit lets it begin, or that it has begun. Undefined: it has no time yet. */
+  turn?: { readonly at: number } | 'begun';
   readonly lives: Map<string, Life>;
   readonly pruned: Set<string>;
   /** The winners of joins any. */
@@ -206,6 +208,20 @@ export class Rules {
     return this.of.nodes.find(
       (node) => node.compensationReply?.signal === name && this.life(node.name).reply !== undefined,
     );
+  }
+
+  /**
+   * L1, L2: how the saga stands with the rate limit of its name. A time that was given is good for a tenth of
+   * the limit's window, from 50 ms to a second; after that, the saga asks again.
+   */
+  turn(now: number): 'begun' | 'asks' | 'waits' | 'begins' {
+    const { rateLimit } = this.of.graph;
+    const { turn } = this.book;
+    if (!rateLimit || turn === 'begun') return 'begun';
+    if (!turn) return 'asks';
+    if (now < turn.at) return 'waits';
+    const goodFor = Math.max(50, Math.min(1_000, rateLimit.per / 10));
+    return now <= turn.at + goodFor ? 'begins' : 'asks';
   }
 
   anyActive(): boolean {

@@ -89,6 +89,9 @@ export interface Listing {
 const rarely = <T>(weight: number, often: T, rare: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ weight, arbitrary: fc.constant(often) }, { weight: 1, arbitrary: rare });
 
+/** The operators who decide. No quorum needs all of them. */
+export const APPROVERS = 4;
+
 const step = fc.record({
   /** How far back in the order of declaration; beyond the first step: none. */
   after: fc.array(fc.oneof({ weight: 5, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: fc.nat(12) }), {
@@ -115,6 +118,8 @@ const step = fc.record({
     undefined,
     fc.constantFrom('x' as const, 'x' as const, 'y' as const, 'an approval' as const),
   ),
+  /** How many operators have to approve, if it is an approval. */
+  quorum: rarely<number | undefined>(1, undefined, fc.integer({ min: 2, max: APPROVERS - 1 })),
   waitTimeout: rarely<number | undefined>(1, undefined, fc.constantFrom(80, 700)),
   optional: rarely(5, false, fc.constant(true)),
   reply: rarely<number | undefined>(4, undefined, fc.constantFrom(0, 90, 600)),
@@ -146,8 +151,14 @@ const graphs = fc
     ),
     onFailure: rarely<SagaGraph['onFailure']>(7, 'compensate', fc.constant('suspend')),
     timeout: rarely<number | undefined>(5, undefined, fc.integer({ min: 10, max: 3_000 })),
+    /** The window of the rate limit of this saga. */
+    per: rarely<number | undefined>(4, undefined, fc.constantFrom(100, 3_000)),
   })
-  .map(({ steps, ...saga }): SagaGraph => ({ ...graphOf(...steps.map(toNode)), ...saga }));
+  .map(({ steps, per, ...saga }): SagaGraph => ({
+    ...graphOf(...steps.map(toNode)),
+    ...saga,
+    ...(per !== undefined && { rateLimit: { count: 1, per } }),
+  }));
 
 /** The options of a step that starts another saga, or waits. It has no others. */
 const PLAIN = { mode: 'plain', probe: false, compensateOnFailure: false, items: undefined } as const;
@@ -203,12 +214,13 @@ function kindOf({ isSubSaga, waitsFor }: RandomStep): StepNode['kind'] {
 function waitOf(
   kind: StepNode['kind'],
   name: string,
-  { waitsFor, waitTimeout }: RandomStep,
+  { waitsFor, waitTimeout, quorum }: RandomStep,
 ): StepNode['wait'] {
   if (kind !== 'signal' && kind !== 'approval') return undefined;
   const timeout =
     waitTimeout === undefined ? {} : waitTimeout === 80 ? { timeout: 80 } : { timeoutOf: () => waitTimeout };
-  return { signal: kind === 'approval' ? approvalSignal(name) : waitsFor!, ...timeout };
+  if (kind === 'signal') return { signal: waitsFor!, ...timeout };
+  return { signal: approvalSignal(name), ...timeout, ...(quorum !== undefined && { quorum }) };
 }
 
 /** Depends on the round alone, as a predicate has to on its context. */
@@ -291,6 +303,7 @@ export function describeGraph(graph: SagaGraph): string[] {
   const saga = [
     graph.timeout === undefined ? '' : `timeout ${graph.timeout}`,
     graph.onFailure === 'suspend' ? 'on failure suspend' : '',
+    graph.rateLimit ? `one in ${graph.rateLimit.per} begins` : '',
   ].filter(Boolean);
   return [...saga, ...[...graph.steps.values()].map(describeNode)];
 }
@@ -301,6 +314,7 @@ function describeNode(node: StepNode): string {
     `${node.name}: after [${after.join(' ')}]`,
     node.kind === 'sub-saga' && 'sub-saga',
     node.wait && `waits for ${node.wait.signal}, ${node.wait.timeout ?? 'for ever'}`,
+    node.wait?.quorum && `${node.wait.quorum} approve`,
     node.join === 'any' && 'join any',
     node.when && `when ${node.when.toString()}`,
     node.forEach && `items ${node.forEach.toString()}, ${node.concurrency} at once`,
@@ -312,6 +326,7 @@ function describeNode(node: StepNode): string {
     !node.idempotent && 'at most once',
     node.transactional && 'transactional',
     node.probe && 'probe',
+    node.heartbeat && `heartbeat ${node.heartbeat}`,
     node.compensateOnFailure && 'compensate on failure',
     node.compensationReply && `reply within ${node.compensationReply.timeout ?? 'any time'}`,
     node.compensate === undefined ? 'no compensation' : `${compensationRetry.attempts} compensation attempts`,

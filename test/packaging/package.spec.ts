@@ -23,7 +23,7 @@ const TOOLS = join(ROOT, 'node_modules/.bin');
  * and 400 kB.
  * More than this has a reason, which the commit that raises the figure gives.
  */
-const BUDGET = { packed: 1_360_000, unpacked: 4_400_000 };
+const BUDGET = { packed: 1_480_000, unpacked: 4_800_000 };
 
 interface Manifest {
   readonly exports: Record<string, string | { readonly types: string; readonly default: string }>;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,16 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PEERS = ['@nestjs/common', '@nestjs/core', '@nestjs/typeorm', 'pg', 'reflect-metadata', 'typeorm'];
+const PEERS = [
+  ...['@nestjs/common', '@nestjs/core', '@nestjs/schedule', '@nestjs/typeorm'],
+  ...['pg', 'reflect-metadata', 'typeorm'],
+];
+/** The oldest TypeScript of docs/compatibility.md. */
+const TYPESCRIPT = '5.8.2';
+const SETTINGS = {
+  ...{ target: 'ES2023', module: 'NodeNext', types: ['node'], strict: true },
+  ...{ experimentalDecorators: true, emitDecoratorMetadata: true, rootDir: '.', outDir: 'dist' },
+};
 
 describe('the packed tarball, installed in a project of its own', () => {
   let folder: string;
@@ -27,7 +36,10 @@ describe('the packed tarball, installed in a project of its own', () => {
       join(folder, 'package.json'),
       JSON.stringify({
         private: true,
-        dependencies: { ...Object.fromEntries(needed), 'nestjs-durable-saga': `file:./${filename}` },
+        dependencies: {
+          ...Object.fromEntries(needed),
+          ...{ typescript: TYPESCRIPT, 'nestjs-durable-saga': `file:./${filename}` },
+        },
       }),
     );
     await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: folder });
@@ -47,21 +59,10 @@ describe('the packed tarball, installed in a project of its own', () => {
       await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type }));
       await writeFile(
         join(project, 'tsconfig.json'),
-        JSON.stringify({
-          compilerOptions: {
-            target: 'ES2023',
-            module: 'NodeNext',
-            types: ['node'],
-            strict: true,
-            experimentalDecorators: true,
-            emitDecoratorMetadata: true,
-            rootDir: '.',
-            outDir: 'dist',
-          },
-          files: ['main.ts'],
-        }),
+        JSON.stringify({ compilerOptions: SETTINGS, files: ['main.ts'] }),
       );
-      await run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project]);
+      // With older compilers, the rows of test/compatibility check the declarations.
+      await run(process.execPath, [join(ROOT, 'node_modules/typescript-7/bin/tsc'), '-p', project]);
       const emitted = await readFile(join(project, 'dist/main.js'), 'utf8');
       expect(emitted.includes('require("nestjs-durable-saga")')).toBe(type === 'commonjs');
       const { stdout } = await run(process.execPath, [join(project, 'dist/main.js')], {
@@ -71,6 +72,23 @@ describe('the packed tarball, installed in a project of its own', () => {
     },
     120_000,
   );
+
+  test('has schedules, times, progress, limits and operators’ calls as documented, also for the oldest TypeScript', async () => {
+    const project = join(folder, 'features');
+    await cp(join(ROOT, 'test/packaging/consumer/features'), project, { recursive: true });
+    await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: SETTINGS }));
+    const tsc = join(folder, 'node_modules/typescript/bin/tsc');
+    const { stdout: complaints } = await run(process.execPath, [tsc, '-p', project]).catch(
+      (error: { stdout: string }) => error,
+    );
+    expect(complaints).toBe('');
+    const { stdout } = await run(process.execPath, [join(project, 'dist/main.js')], {
+      env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
+    });
+    const scenes = JSON.parse(stdout.trim().split('\n').at(-1)!) as Record<string, string>;
+    expect(Object.values(scenes)).toEqual(Object.keys(scenes).map(() => 'as documented'));
+  }, 180_000);
 
   test('has the command line, which finds the sagas of the project', async () => {
     const file = join(folder, 'sagas.mjs');

@@ -20,9 +20,11 @@ import type {
   SentSignal,
   StoredSaga,
 } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import { type StoredTask, tasksOf } from '../../libs/saga/src/engine/ports/stored-task.js';
 import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
 import type { ModelTransaction } from '../models/transaction-model.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
+import { relationsOf } from '../../libs/saga/src/machine/graph-relations.js';
 import { isTerminal, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { UNSTORABLE } from './effect.js';
 import { EPOCH } from './simulated-clock.js';
@@ -85,6 +87,7 @@ export class Database {
     checkpoints.forEach((checkpoint, n) => {
       if (results[n] === 'saved') this.checker.saved(checkpoint, worker);
     });
+    for (const { id } of checkpoints) void this.checkTasks(id);
     if (checkpoints.some(({ lock, state }) => lock && isTerminal(state.status))) void this.checkLocks();
     return results;
   }
@@ -108,8 +111,13 @@ export class Database {
 
   async renew(leases: readonly HeldLease[], lease: Lease) {
     const result = await this.memory.renew(leases, lease);
-    for (const { id } of leases) if (!result.lost.includes(id)) this.checker.renewed(id, lease);
+    for (const held of leases) if (!result.lost.includes(held.id)) this.checker.renewed(held, lease);
     return result;
+  }
+
+  /** A renewal without an answer may have stored its reports, and may still. */
+  unanswered(leases: readonly HeldLease[]): void {
+    this.checker.heartbeats.unanswered(leases);
   }
 
   async giveBack(
@@ -131,8 +139,10 @@ export class Database {
       const { messageId } = edit.signal;
       const kept = saga.signals?.find((signal) => signal.messageId === messageId);
       if (kept) this.checker.keeps(saga.id, kept);
+      void this.checkTasks(saga.id);
     } else if (saga && edit) {
       this.checker.edited(saga, edit);
+      void this.checkTasks(saga.id);
       if (this.checker.books.get(saga.id)!.lockKey !== undefined) void this.checkLocks();
     }
     return saga;
@@ -152,6 +162,24 @@ export class Database {
       );
     }
     return results;
+  }
+
+  /** Reads the list of tasks immediately, and compares it with what the saga says. */
+  private async checkTasks(id: string): Promise<void> {
+    const book = this.checker.books.get(id);
+    if (!book || !relationsOf(book.relations.graph).hasApprovals) return;
+    const [listed, saga] = await Promise.all([
+      this.memory.tasks({ limit: Infinity }),
+      this.memory.load({ id }),
+    ]);
+    const stepsOf = (tasks: readonly StoredTask[]) =>
+      tasks
+        .map(({ step, since }) => `${step} since ${since}`)
+        .sort()
+        .join(', ');
+    const [list, state] = [stepsOf(listed.filter((task) => task.id === id)), stepsOf(tasksOf(saga!))];
+    if (list !== state)
+      this.checker.violate('I33', `the tasks of ${id} are [${list}], and should be [${state}]`);
   }
 
   /** Reads the stored locks immediately. It reports findings later, so that nothing waits for it. */

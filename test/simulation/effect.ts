@@ -1,4 +1,4 @@
-import type { OutboxMessage } from '../../libs/saga/src/index.js';
+import type { OutboxMessage, ProgressReport } from '../../libs/saga/src/index.js';
 
 /** What methods are given, as far as participants care. */
 export interface CallContext {
@@ -12,6 +12,11 @@ export interface CallContext {
   readonly signal: AbortSignal;
   readonly manager?: unknown;
   publish(message: OutboxMessage): void;
+  setTags(tags: Record<string, string>): void;
+  readonly fencingToken: bigint;
+  readonly lastHeartbeat?: unknown;
+  progress(report: ProgressReport): void;
+  heartbeat(details?: unknown): Promise<void>;
 }
 
 /** What the other services have under one idempotency key. */

@@ -19,6 +19,10 @@ interface Commit {
 
 const CHANGING = ['start', 'checkpoint', 'claim', 'giveBack', 'renew', 'signal', 'watch', 'reserve'] as const;
 
+/** The parts of a store whose statements begin with their name. */
+const PARTS = ['pauses', 'stepSlots'] as const;
+type Parts = Pick<SagaStore, (typeof PARTS)[number]>;
+
 /** A primary with an asynchronous standby. After a failover, the database has none of the last commits. */
 export class ForgetfulDatabase {
   readonly hub = new MemoryWakeupHub();
@@ -40,6 +44,8 @@ export class ForgetfulDatabase {
   /** Executes a statement, and remembers it for the standby if it changes anything. */
   async execute(name: string, parameters: readonly unknown[]): Promise<unknown> {
     if (name === 'transact') return this.transact(...(parameters as Parameters<SagaStore['transact']>));
+    const [part, statement] = name.split('.') as [keyof Parts, string | undefined];
+    if (statement !== undefined) return this.partly(part, statement, parameters);
     if (name === 'edit') return this.edit(...(parameters as Parameters<SagaStore['edit']>));
     const repeat = (store: MemorySagaStore) =>
       (store as unknown as Record<string, (...given: readonly unknown[]) => Promise<unknown>>)[name]!(
@@ -63,6 +69,14 @@ export class ForgetfulDatabase {
     }
     this.repeatedAt = undefined;
     this.era += 1;
+  }
+
+  private partly(part: keyof Parts, name: string, parameters: readonly unknown[]): Promise<unknown> {
+    const store = this.memory[part] as unknown as Record<
+      string,
+      (...given: readonly unknown[]) => Promise<unknown>
+    >;
+    return store[name]!(...parameters);
   }
 
   private empty(): MemorySagaStore {
@@ -93,6 +107,20 @@ export class ForgetfulDatabase {
     if (edit) this.keep((store) => store.edit(target, () => edit));
     return saga;
   }
+}
+
+/** A part of the store of a process that sends its statements so. Undefined: it is no such part. */
+export function partBy(
+  name: string | symbol,
+  send: (name: string, parameters: readonly unknown[]) => unknown,
+): object | undefined {
+  const part = PARTS.find((one) => one === name);
+  if (!part) return undefined;
+  const get =
+    (_: object, statement: string | symbol) =>
+    (...parameters: readonly unknown[]) =>
+      send(`${part}.${String(statement)}`, parameters);
+  return new Proxy({}, { get });
 }
 
 /** It is unknown whether the statement was executed. */

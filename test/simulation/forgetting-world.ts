@@ -1,12 +1,13 @@
 import type { Type } from '@nestjs/common';
 import { Saga, Step, StepRejectedError, SubSaga } from '../../libs/saga/src/index.js';
 import { buildSagaGraph } from '../../libs/saga/src/definition/build/build-saga-graph.js';
-import type { SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { SagaStore, StoredSummary } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { newSagaOf } from '../../libs/saga/src/engine/operate/new-saga.js';
 import { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import { isTerminal } from '../../libs/saga/src/machine/saga-state.js';
 import type { Clock } from '../../libs/saga/src/shared/clock.js';
-import { ConnectionGone, ForgetfulDatabase, type LedgerTransaction } from './forgetful-database.js';
+import { ConnectionGone, ForgetfulDatabase, type LedgerTransaction, partBy } from './forgetful-database.js';
 import { type Dice, Rng } from './rng.js';
 import { SimulatedClock } from './simulated-clock.js';
 import { Life, Timeline } from './timeline.js';
@@ -142,7 +143,7 @@ export function sagasOver(outside: Outside) {
 }
 
 /** Processes that live, over a database that forgets its last commits again and again. */
-export class ForgettingWorld {
+export class ForgettingWorld implements EndOfWorld {
   private readonly timeline = new Timeline();
   private readonly chance: Rng;
   private readonly dice: Dice;
@@ -179,6 +180,14 @@ export class ForgettingWorld {
   /** All sagas, as they are stored in the end. */
   sagas() {
     return this.database.memory.find({ limit: 10_000 });
+  }
+
+  get ledger(): readonly string[] {
+    return this.database.ledger;
+  }
+
+  load(id: string): Promise<StoredSaga | undefined> {
+    return this.database.memory.load({ id });
   }
 
   private failOver(): void {
@@ -261,6 +270,8 @@ export class ForgettingWorld {
       get: (_, name) => {
         if (name === 'then') return undefined;
         if (name === 'lastFailoverAt') return lastFailoverAt;
+        const part = partBy(name, send);
+        if (part) return part;
         if (name === 'isTransient') return (error: unknown) => error instanceof ConnectionGone;
         return (...parameters: readonly unknown[]) => send(String(name), parameters);
       },
@@ -268,8 +279,22 @@ export class ForgettingWorld {
   }
 }
 
+/** What a world has in the end. */
+export interface EndOfWorld {
+  readonly acknowledged: ReadonlySet<string>;
+  readonly failures: readonly string[];
+  readonly outside: Outside;
+  /** What transactions have written, in order. */
+  readonly ledger: readonly string[];
+  /** All sagas, as they are stored. */
+  sagas(): Promise<readonly StoredSummary[]>;
+  load(id: string): Promise<StoredSaga | undefined>;
+  /** The database of a saga: a lock key holds in one. Default: there is one. */
+  databaseOf?(id: string): unknown;
+}
+
 /** What was not kept, in words. */
-export async function brokenPromises(world: ForgettingWorld): Promise<string[]> {
+export async function brokenPromises(world: EndOfWorld): Promise<string[]> {
   const sagas = await world.sagas();
   const known = new Map(sagas.map((saga) => [saga.id, saga]));
   const broken = world.failures.map((message) => `a start failed: ${message}`);
@@ -285,7 +310,7 @@ export async function brokenPromises(world: ForgettingWorld): Promise<string[]> 
     if (saga?.status === 'compensated' && !done && !key.endsWith(':notify'))
       broken.push(`${key} is left behind`);
     if (saga?.name === 'part') {
-      const stored = await world.database.memory.load({ id: sagaId });
+      const stored = await world.load(sagaId);
       const { parent } = JSON.parse(stored!.input!) as { parent: string };
       if ((parents.get(parent) ?? sagaId) !== sagaId) broken.push(`${parent} has two parts`);
       parents.set(parent, sagaId);
@@ -294,20 +319,17 @@ export async function brokenPromises(world: ForgettingWorld): Promise<string[]> 
   return [...broken, ...brokenLedger(world, sagas), ...overlaps(world)];
 }
 
-function brokenLedger(
-  world: ForgettingWorld,
-  sagas: Awaited<ReturnType<ForgettingWorld['sagas']>>,
-): string[] {
+function brokenLedger(world: EndOfWorld, sagas: readonly StoredSummary[]): string[] {
   return sagas.flatMap(({ id, name, status }) => {
     if (name !== 'booked') return [];
-    const written = world.database.ledger.filter((entry) => entry.startsWith(`${id} `)).join(', ');
+    const written = world.ledger.filter((entry) => entry.startsWith(`${id} `)).join(', ');
     const right = status === 'completed' ? [`${id} booked`] : [`${id} booked, ${id} unbooked`, ''];
     return right.includes(written) ? [] : [`${id} is ${status} and wrote: ${written}`];
   });
 }
 
 /** Sagas of one lock key are one after the other. */
-function overlaps(world: ForgettingWorld): string[] {
+function overlaps(world: EndOfWorld): string[] {
   const spans = new Map<string, { id: string; key: number; first: number; last: number }>();
   for (const { sagaId: id, place } of world.outside.effects.values()) {
     if (!id.startsWith('queue-')) continue;
@@ -315,9 +337,16 @@ function overlaps(world: ForgettingWorld): string[] {
     spans.set(id, { id, key, first: spans.get(id)?.first ?? place, last: place });
   }
   const all = [...spans.values()];
+  const isBeside = (one: string, other: string) => world.databaseOf?.(one) === world.databaseOf?.(other);
   return all.flatMap((one) =>
     all
-      .filter((other) => other.key === one.key && other.first > one.first && other.first < one.last)
+      .filter(
+        (other) =>
+          isBeside(one.id, other.id) &&
+          other.key === one.key &&
+          other.first > one.first &&
+          other.first < one.last,
+      )
       .map((other) => `${other.id} ran beside ${one.id}, of the same lock key`),
   );
 }

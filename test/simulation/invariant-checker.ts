@@ -3,6 +3,7 @@ import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/s
 import type { ClaimRequest, Edit, StartResult } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { Checkpoint } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import type {
+  HeldLease,
   Lease,
   NewSaga,
   StoredSaga,
@@ -11,7 +12,10 @@ import type {
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { isDropped } from '../oracle/is-dropped.js';
 import { effectKey, effectKeyOf, partsOfKey } from './effect-key.js';
+import { HeartbeatChecker } from './heartbeat-checker.js';
 import { LockChecker } from './lock-checker.js';
+import { mayBegin } from './may-begin.js';
+import { SlotChecker } from './slot-checker.js';
 import { MessageChecker } from './message-checker.js';
 import type { CallContext, Effect } from './effect.js';
 
@@ -47,6 +51,8 @@ export class InvariantChecker {
   private readonly begun = new Map<string, number[]>();
   readonly messages: MessageChecker;
   readonly locks: LockChecker;
+  readonly slots: SlotChecker;
+  readonly heartbeats: HeartbeatChecker;
   /** Called for each attempt of a pivot, as it starts. */
   onPivot: (id: string) => void = () => undefined;
 
@@ -60,6 +66,8 @@ export class InvariantChecker {
     const violate = (promise: Promised, what: string) => this.violate(promise, what);
     this.messages = new MessageChecker(timeline, violate);
     this.locks = new LockChecker(this.books, violate);
+    this.slots = new SlotChecker(violate, () => this.timeline.now);
+    this.heartbeats = new HeartbeatChecker(timeline, violate);
   }
 
   note(text: () => string): void {
@@ -124,8 +132,10 @@ export class InvariantChecker {
       this.violate('I14', `${leased.length} of ${saga.name} are leased, ${limit} may be`);
   }
 
-  renewed(id: string, { duration, worker }: Lease): void {
+  renewed(held: HeldLease, { duration, worker }: Lease): void {
+    const { id } = held;
     const book = this.books.get(id)!;
+    this.heartbeats.renewed(held, book);
     if (book.holder === worker) book.leaseEnds = this.timeline.now + duration;
     else this.violate('I5', `${worker} renews ${id}, which is ${book.holder}'s`);
   }
@@ -137,7 +147,7 @@ export class InvariantChecker {
     book.holder = undefined;
   }
 
-  saved({ id, epoch, number, state, release, starts, messages }: Checkpoint, worker: string): void {
+  saved({ id, epoch, number, state, release, starts, messages, tags }: Checkpoint, worker: string): void {
     const book = this.books.get(id)!;
     // Sent before, and answered again.
     if (number <= book.checkpoints) return;
@@ -148,8 +158,10 @@ export class InvariantChecker {
         'I5',
         `${worker} saves ${id} under epoch ${epoch}; it is ${book.holder}'s under ${book.epoch}`,
       );
+    this.heartbeats.saved(book, book.state, state);
     this.changed(book, state);
     this.messages.published(book, state, messages ?? []);
+    this.messages.tagged(book, messages ?? [], tags);
     if (release || isTerminal(state.status)) book.holder = undefined;
     for (const child of starts ?? []) this.started(child, undefined, { worker: '', duration: 0 });
   }
@@ -188,8 +200,7 @@ export class InvariantChecker {
     const id = `${kind} ${parts.key}~${parts.round}`;
     if (kind === 'run') this.run(book, node, parts, text, worker);
     if (kind === 'run' && node.pivot) this.onPivot(book.id);
-    if (kind === 'run' && node.wait)
-      this.messages.called(book, node.wait.signal, `${parts.key}~${parts.round}`, payload);
+    if (kind === 'run' && node.wait) this.messages.called(book, node, `${parts.key}~${parts.round}`, payload);
     if (kind === 'undo') this.undone(book, node, parts, ctx, text);
     if (!book.called.has(id)) book.called.set(id, book.operated);
     if (!this.fatal.has(book.id) || kind === 'probe') return;
@@ -223,7 +234,8 @@ export class InvariantChecker {
     const id = `${key}~${round}`;
     if (book.results.has(id) && !book.overtaken.has(worker))
       this.violate('I2', `${text}, whose result is recorded`);
-    if (!this.mayBegin(book, node)) this.violate('I4', `${text} begins before what it waits for is recorded`);
+    if (!mayBegin(book.state, node))
+      this.violate('I4', `${text} begins before what it waits for is recorded`);
     // Who asks for it again, asks for all the attempts that its policy has.
     const isAgain = !node.idempotent && book.called.get(`run ${id}`) === book.operated;
     const effect = this.effectOf(book, key, round);
@@ -243,16 +255,6 @@ export class InvariantChecker {
         'I15',
         `${text} begins at ${this.timeline.now}, after ${times.slice(-count).join(', ')}; ${count} may within ${per} ms`,
       );
-  }
-
-  /**
-   * As the graph has it: all it waits for has been recorded as done or passed by, or one of them for a join
-   * any.
-   */
-  private mayBegin({ done, state }: SagaRecord, { after, join }: StepNode): boolean {
-    if (after.length === 0) return true;
-    const isOver = (name: string) => done.has(name) || isDropped(stepState(state, name));
-    return join === 'any' ? after.some((name) => done.has(name)) : after.every(isOver);
   }
 
   private undone(
@@ -316,7 +318,6 @@ export class InvariantChecker {
       this.violate('I10', `${book.id} was ${before.status}, and is ${state.status}`);
     for (const [key, step] of state.steps) {
       const id = `${key}~${stepState(state, key.replace(/\[.*/, '')).round}`;
-      if (step.status === 'completed' || step.status === 'skipped') book.done.add(key);
       if (isByHand && isByHandOf(before, state, key)) book.byHand.add(id);
       if (step.status === 'compensated') book.undone.add(id);
       if (step.status !== 'completed') continue;

@@ -1,4 +1,5 @@
-import type { StoredMessage } from '../../libs/saga/src/engine/ports/checkpoint.js';
+import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import type { Checkpoint, StoredMessage } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import type { StoredSignal } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { partsOfKey } from './effect-key.js';
@@ -34,6 +35,8 @@ export class MessageChecker {
   /** By idempotency key: what is in the outbox. */
   private readonly outbox = new Map<string, Published[]>();
   private readonly ids = new Set<string>();
+  /** Who has sent an approval: saga, step and operator. */
+  private readonly approvers = new Set<string>();
 
   constructor(
     private readonly timeline: Timeline,
@@ -50,11 +53,24 @@ export class MessageChecker {
     all.push({ ...signal, at: this.timeline.now });
   }
 
+  /** An operator sends an approval of this step. */
+  approves(id: string, step: string, by: string): void {
+    this.approvers.add(`${id} ${step} ${by}`);
+  }
+
   /** The method of a step that waits is called with this. */
-  called({ id }: SagaRecord, signal: string, key: string, payload: unknown): void {
+  called({ id }: SagaRecord, node: StepNode, key: string, payload: unknown): void {
+    const { signal, quorum } = node.wait!;
     const { comment } = (payload ?? {}) as { comment?: string };
     const kept = this.kept.get(id)?.find(({ messageId }) => messageId === comment);
     const text = `${key} of ${id} is given ${comment}`;
+    if (quorum !== undefined) {
+      const { approvals = [] } = (payload ?? {}) as { approvals?: readonly { by: string }[] };
+      const people = new Set(approvals.map(({ by }) => by));
+      const haveAll = [...people].every((by) => this.approvers.has(`${id} ${node.name} ${by}`));
+      if (people.size !== quorum || !haveAll)
+        this.violate('I32', `${text}, approved by ${[...people].join(', ')}, of ${quorum}`);
+    }
     if (kept?.name !== signal) return this.violate('I23', `${text}, which was sent as ${kept?.name}`);
     const [message, call] = [`${id} ${comment}`, `${id} ${key}`];
     const other = this.givenTo.get(message) ?? key;
@@ -120,6 +136,26 @@ export class MessageChecker {
       if (parts.saga !== id || !isEnded) this.violate('I25', `${published.key} is published, and ${status}`);
       this.outbox.set(published.key, [...(this.outbox.get(published.key) ?? []), published]);
     }
+  }
+
+  /** A checkpoint stores the tags of a saga: each method sets one whenever it publishes. */
+  tagged(
+    { id, tags: before }: SagaRecord,
+    messages: readonly StoredMessage[],
+    tags: Checkpoint['tags'],
+  ): void {
+    for (const { payload } of messages) {
+      const { key, call } = JSON.parse(payload) as Published;
+      if (tags?.[key] !== `${call}`)
+        this.violate('I35', `${key} set a tag in call ${call}; it is ${tags?.[key]}`);
+      before.set(key, `${call}`);
+    }
+    for (const [key, call] of tags ? before : [])
+      if (tags![key] !== call)
+        this.violate('I35', `${id} has lost the tag ${key}=${call}; it is ${tags![key]}`);
+    for (const [key, call] of Object.entries(tags ?? {}))
+      if (partsOfKey(key).saga === id && before.get(key) !== call)
+        this.violate('I35', `${key} is tagged ${call}, and no completion has set it`);
   }
 
   /** What is in the outbox of one call under this key; undefined: of several. */

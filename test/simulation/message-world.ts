@@ -83,6 +83,7 @@ export class MessageWorld {
     return new Relay(
       {
         take: (...args) => send(() => outbox.take(...args), mayBeLate),
+        lanesOf: (...args) => send(() => outbox.lanesOf(...args), mayBeLate),
         settle: (...args) => send(() => outbox.settle(...args), mayBeLate),
         renew: (...args) => send(() => outbox.renew(...args), mayBeLate),
         isTransient: (error) => (error as { code?: string }).code === '08006',
@@ -156,7 +157,12 @@ export class MessageWorld {
     const host = this.hostOf(this.dice.int(0, 20));
     if (!host?.life.isAlive) throw new Error('The process is down');
     const dice = this.isWell ? undefined : host.dice;
-    const runtime = { ready: async () => ({ inbox: this.inbox, sql: { database: MODEL_DATABASE } }) };
+    const databases = {
+      opener: (source: unknown) => MODEL_DATABASE.opener(source),
+      join: (transaction: unknown) => MODEL_DATABASE.join(transaction),
+      databaseOf: async () => ({ inbox: this.inbox }),
+    };
+    const runtime = { ready: async () => ({ databases }) };
     const inbox = new Inbox(runtime as unknown as MessagingRuntime);
     const work = async (manager: EntityManager) => {
       const { transaction } = (manager as unknown as { session: ModelSession }).session;

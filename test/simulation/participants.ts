@@ -6,6 +6,7 @@ import { effectKeyOf } from './effect-key.js';
 import { inputOfChild } from './families.js';
 import type { Published } from './message-checker.js';
 import type { Weather } from './scenario.js';
+import { StepReporter } from './step-reporter.js';
 import type { Life, Timeline } from './timeline.js';
 import type { InvariantChecker } from './invariant-checker.js';
 import type { CallContext, Effect } from './effect.js';
@@ -29,21 +30,45 @@ type Outcome =
   | 'loses its database';
 
 const PATIENCE = 60_000;
+
+/** What participants do beside answering. */
+export interface Habits {
+  readonly isSlowOff: boolean;
+  /** Methods publish messages. */
+  readonly publishes: boolean;
+  /** Methods report how far they are. */
+  readonly reports: boolean;
+}
+
+/** One call of a method. */
+interface Call {
+  readonly effect: Effect;
+  readonly node: StepNode;
+  readonly ctx: CallContext;
+  readonly dice: Dice;
+  readonly caller: Caller;
+  /** How much longer it takes (ms). */
+  readonly longer: number;
+}
+
 /**
  * The other services. Each does what a call asks for once per idempotency key, wherever the call comes from and
  * whatever has become of the caller; what was undone under a key is not done any more under it.
  */
 export class Participants {
   readonly effects = new Map<string, Effect>();
+  private readonly reporter: StepReporter;
 
   constructor(
     private readonly timeline: Timeline,
     private readonly chance: Rng,
     private readonly weather: Weather,
     private readonly checker: InvariantChecker,
-    private readonly isSlowOff: boolean,
-    private readonly publishes: boolean,
-  ) {}
+    private readonly habits: Habits,
+  ) {
+    const violate = checker.violate.bind(checker);
+    this.reporter = new StepReporter(timeline, checker.heartbeats, violate);
+  }
 
   /** One method of a saga is called in a worker. */
   call(
@@ -64,21 +89,38 @@ export class Participants {
     if (this.checker.isFatal(ctx.sagaId) && kind !== 'probe') caller.life.callsLeft = 1;
     if (kind !== 'probe' && node.kind !== 'sub-saga') this.publish(ctx, effect.calls);
     if (kind === 'probe') return this.asked(effect, dice, caller);
-    if (kind === 'undo') return this.undo(effect, ctx, dice, caller, node);
-    if (node.kind === 'sub-saga') return this.after(1, caller, () => inputOfChild(node.name, ctx.input));
-    return this.run(effect, node, ctx, dice, caller);
+    if (kind === 'run' && node.kind === 'sub-saga')
+      return this.after(1, caller, () => inputOfChild(node.name, ctx.input));
+    return this.reporting(kind, { effect, node, ctx, dice, caller, longer: 0 });
+  }
+
+  /** The step or its compensation, with what it reports meanwhile. */
+  private reporting(kind: 'run' | 'undo', call: Call): Promise<unknown> {
+    const { node, ctx, caller, effect } = call;
+    const record = this.checker.books.get(ctx.sagaId)!;
+    const attempt = { record, node, kind, ctx, ...caller };
+    this.checker.heartbeats.begins(attempt);
+    const dice = this.chance.for('reports', nameOf(ctx, kind), effect.calls);
+    const plan = this.habits.reports ? this.reporter.planOf(node, kind, dice) : undefined;
+    const longer = plan?.longer ?? 0;
+    const answer = kind === 'undo' ? this.undo(call) : this.run({ ...call, longer });
+    const reported = this.reporter.during(attempt, plan, answer);
+    if (kind === 'undo') return reported;
+    return this.checker.slots.during(attempt, () => caller.life.isAlive, reported);
   }
 
   /** So many messages, whichever attempt it is, and each says which. */
   publishedBy(idempotencyKey: string): number {
-    if (!this.publishes) return 0;
+    if (!this.habits.publishes) return 0;
     return Math.floor(this.chance.for('publishes', idempotencyKey).long(0, 3));
   }
 
   private publish(ctx: CallContext, call: number): void {
     const key = ctx.idempotencyKey;
     const payload: Published = { key, call };
-    for (let n = 0; n < this.publishedBy(key); n += 1) ctx.publish({ topic: 'orders', payload });
+    const count = this.publishedBy(key);
+    for (let n = 0; n < count; n += 1) ctx.publish({ topic: 'orders', payload });
+    if (count > 0) ctx.setTags({ [key]: `${call}` });
   }
 
   effect(key: string): Effect {
@@ -87,16 +129,10 @@ export class Participants {
     return effect;
   }
 
-  private run(
-    effect: Effect,
-    node: StepNode,
-    ctx: CallContext,
-    dice: Dice,
-    caller: Caller,
-  ): Promise<unknown> {
+  private run({ effect, node, ctx, dice, caller, longer }: Call): Promise<unknown> {
     const outcome = this.outcome(dice, node.transactional);
     const value = `${effect.key} #${effect.calls}${outcome === 'gives what cannot be stored' ? UNSTORABLE : ''}`;
-    const latency = this.latency(dice, outcome);
+    const latency = this.latency(dice, outcome) + longer;
     if (node.transactional) return this.inTransaction(effect, ctx, outcome, latency, value, caller);
     const takesEffect = outcome !== 'fails' && outcome !== 'rejects' && outcome !== 'breaks off';
     if (takesEffect) {
@@ -127,13 +163,7 @@ export class Participants {
     );
   }
 
-  private undo(
-    effect: Effect,
-    ctx: CallContext,
-    dice: Dice,
-    caller: Caller,
-    node: StepNode,
-  ): Promise<unknown> {
+  private undo({ effect, node, ctx, dice, caller }: Call): Promise<unknown> {
     const outcome = this.outcome(dice, node.transactional);
     const latency = this.latency(dice, outcome);
     const isDone = outcome !== 'fails' && outcome !== 'rejects' && outcome !== 'breaks off';
@@ -172,7 +202,7 @@ export class Participants {
 
   private latency(dice: Dice, outcome: Outcome): number {
     const usual = dice.long(0.2, 80);
-    if (this.isSlowOff) return usual;
+    if (this.habits.isSlowOff) return usual;
     if (outcome === 'hangs') return PATIENCE;
     return outcome === 'answers late' ? dice.long(100, PATIENCE) : usual;
   }

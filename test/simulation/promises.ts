@@ -31,6 +31,12 @@ export const PROMISES = {
   I29: 'A saga that was started in a transaction exists if, and only if, that transaction commits',
   I30: 'A contended lock passes to the next saga when the last saga that holds it has left',
   I31: 'A sub-saga enters the lock of its ancestor. A lock is refused only if waiting for it would be a deadlock',
+  I32: 'A step with a quorum runs only after so many different operators have approved it',
+  I33: 'The list of tasks has the steps that wait for a decision and have none yet, and no others',
+  I34: 'No attempt of a step begins in a process that knows that the step is paused',
+  I35: 'A tag that a method sets is stored if, and only if, the completion that set it is recorded',
+  I36: 'No more attempts of a step are in progress under valid leases than its concurrency over all sagas',
+  I37: 'The next attempt of a step receives its last stored heartbeat, and an attempt without one in time ends',
 } as const;
 
 export type Promised = keyof typeof PROMISES;

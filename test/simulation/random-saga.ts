@@ -12,6 +12,16 @@ import type { Rng, Dice } from './rng.js';
 export const WAITS = 'waits';
 /** The same of compensations that are confirmed. */
 export const REPLIES = 'replies';
+/** The same of approvals that several operators have to give. */
+export const QUORUMS = 'quorums';
+
+/** The same of steps with a limit over all sagas. */
+export const SLOTS = 'slots';
+/** The same of steps that report how far they are. */
+export const HEARTBEATS = 'heartbeats';
+
+/** How many operators there are who approve; none of the quorums is larger. */
+export const APPROVERS = 3;
 
 /** A class of sagas, as data; the type stands for the class. */
 export interface SimulatedSaga {
@@ -41,8 +51,13 @@ export function randomSagas(
     const steps = kept.map((name) => {
       const made = randomStep(chance.for('step', n, name), name, kept, later);
       const step = isLeftOut(REPLIES) ? { ...made, compensationReply: undefined } : made;
+      const hasQuorum = !isLeftOut(QUORUMS);
       const isLeft = isLeftOut(WAITS) || isLeftOut(`wait ${n}.${name}`);
-      return isLeft ? step : randomWait(chance.for('wait', n, name), step);
+      const waiting = isLeft ? step : randomWait(chance.for('wait', n, name), step, hasQuorum);
+      const slotted = randomSlots(chance.for('slots', n, name), waiting);
+      const limited = isLeftOut(SLOTS) || isLeftOut(`slots ${n}.${name}`) ? waiting : slotted;
+      const isSilent = isLeftOut(HEARTBEATS) || isLeftOut(`heartbeat ${n}.${name}`);
+      return isSilent ? limited : randomHeartbeat(chance.for('heartbeat', n, name), limited);
     });
     const options = { ...randomOptions(dice, isLeftOut, n), ...randomKey(chance.for('limit key', n)) };
     return {
@@ -53,15 +68,21 @@ export function randomSagas(
 }
 
 /** Sometimes the step waits for a signal or an approval, with all options of such a step. */
-function randomWait(dice: Dice, step: UnlinkedStep): UnlinkedStep {
+function randomWait(dice: Dice, step: UnlinkedStep, hasQuorum: boolean): UnlinkedStep {
   const isWait = dice.happens(0.15);
   const signal = dice.among(['x', 'x', 'y', approvalSignal(step.name)]);
   const timeout = dice.happens(0.5) ? Math.floor(dice.long(50, 20_000)) : undefined;
+  const quorum = dice.among([undefined, 2, APPROVERS]);
   if (!isWait || step.kind === 'sub-saga') return step;
+  const isApproval = signal.startsWith(APPROVAL_PREFIX);
   return {
     ...step,
-    kind: signal.startsWith(APPROVAL_PREFIX) ? 'approval' : 'signal',
-    wait: { signal, ...(timeout !== undefined && { timeout }) },
+    kind: isApproval ? 'approval' : 'signal',
+    wait: {
+      signal,
+      ...(timeout !== undefined && { timeout }),
+      ...(isApproval && hasQuorum && quorum !== undefined && { quorum }),
+    },
     timeout: undefined,
     transactional: false,
     idempotent: true,
@@ -71,6 +92,24 @@ function randomWait(dice: Dice, step: UnlinkedStep): UnlinkedStep {
     forEach: undefined,
     rateLimit: undefined,
   };
+}
+
+/** Sometimes the attempts of the step are limited over all sagas, or for each of two keys. */
+function randomSlots(dice: Dice, step: UnlinkedStep): UnlinkedStep {
+  const isLimited = dice.happens(0.15);
+  const count = dice.int(1, 3);
+  const isKeyed = dice.happens(0.4);
+  if (!isLimited || step.kind !== 'step') return step;
+  const key = (ctx: { readonly input: unknown }) => `key ${(ctx.input as { n: number }).n % 2}`;
+  return { ...step, sharedConcurrency: { count, ...(isKeyed && { key }) } };
+}
+
+/** Sometimes each attempt of the step has to report that it is alive. */
+function randomHeartbeat(dice: Dice, step: UnlinkedStep): UnlinkedStep {
+  const reports = dice.happens(0.2);
+  const { kind, transactional, timeout = Infinity } = step;
+  const heartbeat = Math.min(dice.int(50, 2_000), timeout / 2);
+  return reports && kind !== 'sub-saga' && !transactional ? { ...step, heartbeat } : step;
 }
 
 /** Half of the concurrencies are of each key, of which there are two. */

@@ -26,8 +26,6 @@ export class SagaRecord {
   readonly results = new Map<string, string | undefined>();
   /** Keys and rounds that were recorded as undone. */
   readonly undone = new Set<string>();
-  /** Keys that were recorded as done, or passed by. */
-  readonly done = new Set<string>();
   /**
    * Methods that were called, by key, round and kind, with the operator's calls that there had been at the
    * first.
@@ -39,6 +37,8 @@ export class SagaRecord {
   lockHeld = false;
   /** It was refused its lock. */
   isDeadlocked = false;
+  /** Tags that its methods have set, by idempotency key: the number of the call. */
+  readonly tags = new Map<string, string>();
   /** Pivots that were recorded as completed while it went forward. */
   readonly pivots = new Set<string>();
 

@@ -1,7 +1,7 @@
 import { Rng, type Dice } from './rng.js';
 import { FAMILIES, type FamilyMember, familyPlanOf } from './families.js';
 import { type MessagePlan, messagePlanOf, RELAYS } from './message-plan.js';
-import { randomSagas, type SimulatedSaga, WAITS } from './random-saga.js';
+import { HEARTBEATS, randomSagas, type SimulatedSaga, WAITS } from './random-saga.js';
 
 /** A saga that a client starts. */
 export interface Start {
@@ -252,9 +252,24 @@ export function partsOf({ starts, faults, calls, sendings, sagas, messages }: Sc
   const waits = sagas.flatMap(({ graph }, n) =>
     [...graph.steps.values()].filter(({ wait }) => wait).map(({ name }) => `wait ${n}.${name}`),
   );
+  const beats = sagas.flatMap(({ graph }, n) =>
+    [...graph.steps.values()].filter((node) => node.heartbeat).map(({ name }) => `heartbeat ${n}.${name}`),
+  );
   const events = [...starts, ...faults, ...calls, ...sendings].map(({ name }) => name);
   const relayed = [...(messages?.publications ?? []), ...(messages?.crashes ?? [])].map(({ name }) => name);
-  return [...events, ...relayed, FAMILIES, RELAYS, MESSAGES, ...weather, ...waits, ...steps, ...options];
+  return [
+    ...events,
+    ...relayed,
+    FAMILIES,
+    RELAYS,
+    MESSAGES,
+    HEARTBEATS,
+    ...weather,
+    ...waits,
+    ...beats,
+    ...steps,
+    ...options,
+  ];
 }
 
 export const processesOf = ({ workers }: Pick<Scenario, 'workers'>): number => workers + CLIENTS;

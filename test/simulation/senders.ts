@@ -1,7 +1,9 @@
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decisionEdit } from '../../libs/saga/src/engine/operate/approvals.js';
+import { operated } from '../../libs/saga/src/engine/operate/operator-calls.js';
 import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import type { SentSignal } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import { APPROVERS } from './random-saga.js';
 import type { Sending } from './scenario.js';
 import type { Life, Timeline } from './timeline.js';
 import type { InvariantChecker } from './invariant-checker.js';
@@ -16,7 +18,6 @@ export interface Sender {
 const PATIENCE = 3_000;
 /** A name that no step waits for. */
 const UNWANTED = 'nobody';
-const BY = 'an approver';
 
 /** Services that send signals until they are accepted, each under one message id, and approvers who decide. */
 export class Senders {
@@ -62,9 +63,21 @@ export class Senders {
   decide(id: string, step: string, messageId: string, by: number, isRefusal: boolean): void {
     const { engine, life } = this.sender(by);
     if (!life.isAlive) return;
-    const decision = { approved: !isRefusal, by: BY, comment: messageId, at: '2026-11-21T00:00:00.000Z' };
+    const approver = `approver ${(by + APPROVERS) % APPROVERS}`;
+    const decision = {
+      approved: !isRefusal,
+      by: approver,
+      comment: messageId,
+      at: '2026-11-21T00:00:00.000Z',
+    };
+    const action = isRefusal ? ('reject' as const) : ('approve' as const);
+    const call = { id: messageId, action, by: approver, step, needed: 1 };
+    if (!isRefusal) this.checker.messages.approves(id, step, approver);
     engine
-      .edit({ id }, (saga, graph) => decisionEdit(saga, graph, { step, decision, messageId }))
+      .edit({ id }, (saga, graph) => {
+        const change = () => decisionEdit(saga, graph, { step, decision, messageId });
+        return operated(saga, call, change).edit;
+      })
       .catch((error: Error) => this.checker.note(() => `${messageId} is refused: ${error.message}`));
   }
 }

@@ -17,13 +17,15 @@ import {
   type Start,
 } from './scenario.js';
 import { rests, waitingIn, whyItWaits } from './rest.js';
+import { APPROVERS, HEARTBEATS } from './random-saga.js';
 import { Senders, signalOf } from './senders.js';
 import { EPOCH } from './simulated-clock.js';
 import { type ProcessWorld, SimulatedProcess } from './simulated-process.js';
-import { Timeline } from './timeline.js';
+import { TimeStandsStill, Timeline } from './timeline.js';
 import { finalChecks } from './final-checks.js';
 import { InvariantChecker } from './invariant-checker.js';
 import type { Started } from './started.js';
+import { StepPauser } from './step-pauses.js';
 
 /**
  * Virtual milliseconds after everything is well again in which every saga has to come to rest, or name its
@@ -59,6 +61,7 @@ class Simulation {
   private readonly processes: SimulatedProcess[];
   private readonly operator: Operator;
   private readonly senders: Senders;
+  private readonly pauser: StepPauser;
   private readonly started: Started[] = [];
   private readonly messages: MessageWorld | undefined;
   private isQuiet = false;
@@ -78,19 +81,15 @@ class Simulation {
     this.checker.messages.epoch = EPOCH;
     if (!scenario.isLeftOut(PIVOT_CALLS)) this.checker.onPivot = (id) => this.cancelInPivot(id);
     this.database = new Database(timeline, this.checker);
-    const isSlowOff = scenario.isLeftOut('weather slow participants');
-    this.participants = new Participants(
-      timeline,
-      scenario.chance,
-      scenario.weather,
-      this.checker,
-      isSlowOff,
-      scenario.publishes,
-    );
+    const { chance, messages: plan, weather, publishes } = scenario;
+    const habits = {
+      ...{ publishes, reports: !scenario.isLeftOut(HEARTBEATS) },
+      isSlowOff: scenario.isLeftOut('weather slow participants'),
+    };
+    this.participants = new Participants(timeline, chance, weather, this.checker, habits);
     this.checker.effects = this.participants.effects;
     this.operator = new Operator(this.participants);
     this.senders = new Senders(timeline, this.checker, (n) => this.processes.at(n % this.processes.length)!);
-    const { chance, messages: plan } = scenario;
     const hostOf = (n: number) => this.processes[n % this.processes.length]!.host;
     this.messages = plan && new MessageWorld(timeline, chance, plan, this.checker, hostOf);
     if (this.messages) this.database.publish = (messages) => this.messages!.checkpointed(messages);
@@ -107,6 +106,7 @@ class Simulation {
       { length: processesOf(scenario) },
       (_, n) => new SimulatedProcess(world, n, n < scenario.workers),
     );
+    this.pauser = new StepPauser(timeline, scenario, this.checker, this.database, this.processes);
   }
 
   private parts() {
@@ -124,9 +124,15 @@ class Simulation {
     for (const { at, worker, call } of scenario.messages?.crashes ?? [])
       timeline.after(at, () => this.processes[worker]!.crashInRelayCall(call));
     this.messages?.start();
+    this.pauser.start();
     timeline.after(scenario.calm, () => this.calmDown());
     this.look();
-    await timeline.run(() => this.isQuiet);
+    await timeline
+      .run(() => this.isQuiet)
+      .catch((error: unknown) => {
+        if (!(error instanceof TimeStandsStill)) throw error;
+        this.checker.violate('I19', error.message);
+      });
     const remains = { ...this.parts(), started: this.started, isQuiet: this.restful > PATIENCE };
     const violations = [...this.checker.violations, ...finalChecks(remains)];
     const { books, log } = this.checker;
@@ -267,7 +273,8 @@ class Simulation {
         if (!awaits || wait === undefined || wait.takenSignal !== undefined) continue;
         if (this.checker.messages.isKeptFor(id, state, wait.signal)) continue;
         const name = `last ${key} ${Math.floor(now)}`;
-        if (wait.signal.startsWith(APPROVAL_PREFIX)) this.senders.decide(id, key, name, -1, false);
+        if (wait.signal.startsWith(APPROVAL_PREFIX))
+          for (let by = 0; by < APPROVERS; by += 1) this.senders.decide(id, key, `${name} ${by}`, by, false);
         else this.senders.send(id, signalOf(name, wait.signal), 0);
       }
     }
@@ -295,6 +302,7 @@ class Simulation {
       if (now > this.scenario.calm * 2) {
         this.sendWhatIsMissing();
         this.resumeAll();
+        this.pauser.resumeAll();
       }
       const areDelivered = this.messages?.rests ?? true;
       const rests =

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
+import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { EngineLog } from '../../libs/saga/src/engine/ports/engine-log.js';
 import type { RunnableSaga } from '../../libs/saga/src/engine/ports/invoker.js';
 import type { Relay } from '../../libs/saga/src/messaging/relay/relay.js';
@@ -196,11 +197,23 @@ export class SimulatedProcess {
     timeline.after(scenario.chance.for('restart', this.name).int(from, to), () => this.start());
   }
 
+  /** A transaction that is repeated, and an attempt whose start was being recorded, began before the pause was known. */
+  private paused(graph: SagaGraph, step: string): void {
+    const { transactional, idempotent } = graph.steps.get(step)!;
+    if (!transactional && idempotent)
+      this.world.checker.violate(
+        'I34',
+        `${this.name} begins ${step} of ${graph.name}, which it knows as paused`,
+      );
+  }
+
   private runnable(worker: string, life: Life): RunnableSaga[] {
     return this.world.scenario.sagas.map(({ graph }) => ({
       graph,
-      invoke: (method, context, payload) =>
-        this.world.participants.call(graph, method, context as CallContext, { worker, life }, payload),
+      invoke: (method, context, payload) => {
+        if (this.engine.pauses.of(graph.name)?.has(method)) this.paused(graph, method);
+        return this.world.participants.call(graph, method, context as CallContext, { worker, life }, payload);
+      },
     }));
   }
 }

@@ -1,3 +1,4 @@
+import type { StepSlotStore } from '../../libs/saga/src/engine/ports/step-slots.js';
 import type { EntityManager } from 'typeorm';
 import type {
   AwaitedSignals,
@@ -12,6 +13,8 @@ import type {
   StoreTarget,
 } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from '../../libs/saga/src/engine/ports/checkpoint.js';
+import type { StoreTaskFilter } from '../../libs/saga/src/engine/ports/stored-task.js';
+import type { StepPauseStore } from '../../libs/saga/src/engine/ports/step-pause.js';
 import type { ChangeSchedule } from '../../libs/saga/src/engine/ports/stored-schedule.js';
 import type {
   HeldLease,
@@ -49,6 +52,14 @@ export interface StoreWorld {
 
 /** The store as one process has it: every statement travels there and back, and may be lost on either way. */
 export class SimulatedStore implements SagaStore {
+  readonly stepSlots: StepSlotStore = {
+    take: (...asked) =>
+      this.send(() => this.world.database.memory.stepSlots.take(...asked), { mayBeLate: true }),
+    free: (...freed) =>
+      this.send(() => this.world.database.memory.stepSlots.free(...freed), { mayBeLate: true }),
+    sweep: (limits) => this.send(() => this.world.database.memory.stepSlots.sweep(limits)),
+  };
+
   constructor(
     private readonly world: StoreWorld,
     private readonly worker: string,
@@ -93,7 +104,10 @@ export class SimulatedStore implements SagaStore {
   }
 
   renew(leases: readonly HeldLease[], lease: Lease) {
-    return this.send(() => this.world.database.renew(leases, lease), { mayBeLate: true });
+    const { database } = this.world;
+    const renewal = this.send(() => database.renew(leases, lease), { mayBeLate: true });
+    renewal.catch(() => database.unanswered(leases));
+    return renewal;
   }
 
   reserve(limit: RateLimit, attempts: number) {
@@ -106,6 +120,10 @@ export class SimulatedStore implements SagaStore {
 
   find(filter: StoreFilter) {
     return this.send(() => this.world.database.memory.find(filter));
+  }
+
+  tasks(filter: StoreTaskFilter) {
+    return this.send(() => this.world.database.memory.tasks(filter));
   }
 
   edit(target: StoreTarget, change: (saga: StoredSaga, now: number) => Edit | undefined) {
@@ -160,6 +178,17 @@ export class SimulatedStore implements SagaStore {
 
   missing(ids: readonly string[]) {
     return this.send(() => this.world.database.memory.missing(ids));
+  }
+
+  readonly pauses: StepPauseStore = {
+    all: (resumed) => this.send(() => this.stored.all(resumed)),
+    pause: (step, who) => this.send(() => this.stored.pause(step, who)),
+    resume: (step, who) => this.send(() => this.stored.resume(step, who)),
+    wake: (step) => this.send(() => this.stored.wake(step)),
+  };
+
+  private get stored(): StepPauseStore {
+    return this.world.database.memory.pauses;
   }
 
   schedules() {

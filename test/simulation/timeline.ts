@@ -35,6 +35,9 @@ interface Event extends Happening {
 /** Lets the microtasks run that an event has left behind. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
+/** More events at one time: they cause each other, and time stands still. */
+const MOST_AT_ONCE = 100_000;
+
 /** Virtual time (milliseconds), and all that is to happen in it, one thing after the other. */
 export class Timeline {
   now = 0;
@@ -52,7 +55,10 @@ export class Timeline {
 
   /** Until nothing is left to happen, or it is enough. */
   async run(isEnough: () => boolean): Promise<void> {
+    let atOnce = 0;
     for (let event = this.pop(); event; event = this.pop()) {
+      atOnce = event.at > this.now ? 0 : atOnce + 1;
+      if (atOnce > MOST_AT_ONCE) throw new TimeStandsStill(this.now);
       this.now = Math.max(this.now, event.at);
       if (event.cancelled || event.life?.isAlive === false) continue;
       if (event.life && event.life.pausedUntil > this.now) {
@@ -94,6 +100,13 @@ export class Timeline {
     }
     events[at] = last;
     return first;
+  }
+}
+
+/** In a real process: a loop that takes all of its time. */
+export class TimeStandsStill extends Error {
+  constructor(now: number) {
+    super(`${MOST_AT_ONCE} events at ${now} ms: something waits for no time, again and again`);
   }
 }
 

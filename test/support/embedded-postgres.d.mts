@@ -23,6 +23,10 @@ export interface EmbeddedServer {
   restartImmediately(): Promise<void>;
   /** What `pg_ctl stop -m …` does; the data stays. Nothing to do if the server has gone down by itself. */
   halt(mode: 'immediate' | 'fast'): Promise<void>;
+  /** What `kill -9` does to the postmaster. */
+  kill(): Promise<void>;
+  /** After `kill()`: as soon as the last process of the killed server has ended. */
+  resumeAfterKill(): Promise<void>;
   /** After it was halted, or went down: same port, same data. */
   resume(): Promise<void>;
   readonly isRunning: boolean;

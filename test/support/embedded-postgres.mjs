@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -149,6 +150,25 @@ export class EmbeddedServer {
   /** What `pg_ctl stop -m …` does; the data stays. Nothing to do if the server has gone down by itself. */
   async halt(mode) {
     if (this.process) await endServer(this.process, mode === 'immediate' ? 'SIGQUIT' : 'SIGINT');
+  }
+
+  /** What `kill -9` does to the postmaster. Its other processes end by themselves as soon as they notice. */
+  async kill() {
+    const exit = once(this.process, 'exit');
+    this.process.kill('SIGKILL');
+    await exit;
+  }
+
+  /** After `kill()`: as soon as the last process of the killed server has ended. */
+  async resumeAfterKill() {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.resume();
+      } catch (error) {
+        if (attempt === START_ATTEMPTS) throw error;
+        await sleep(1_000);
+      }
+    }
   }
 
   /** After it was halted, or went down: same port, same data. */

@@ -9,7 +9,7 @@ const WAITING = 2_000;
  * Those that grow with what is done; the others have a row for each saga, limit or lane that was ever
  * deployed.
  */
-export const GROWING = ['instance', 'step', 'signal', 'operation', 'outbox', 'inbox', 'correlation'];
+export const GROWING = ['instance', 'step', 'signal', 'operation', 'task', 'outbox', 'inbox', 'correlation'];
 
 /** What the planner takes them for. */
 export const SIZES = {
@@ -43,6 +43,8 @@ FROM generate_series(1, 200) n;
 INSERT INTO saga.instance (id, name, version, status, step, epoch, parent_id, parent_step, created_at, finished_at)
 SELECT gen_random_uuid(), 'child', 1, 'completed', '', 1, id, 'a', created_at, finished_at
 FROM saga.instance WHERE correlation_id LIKE 'old-%77';
+INSERT INTO saga.task (saga_id, step, saga, since)
+SELECT id, 'agree', 'order', created_at FROM saga.instance WHERE correlation_id LIKE 'waiting-%';
 INSERT INTO saga.step (saga_id, name, status, attempts)
 SELECT i.id, s.name, 'completed', 1 FROM saga.instance i, unnest(ARRAY['reserve', 'charge', 'ship']) s(name);
 INSERT INTO saga.signal (saga_id, number, name, message_id)

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { DataSource } from 'typeorm';
 import type { Edit, StoreFilter } from '../../libs/saga/src/engine/ports/saga-store.js';
+import type { StoreTaskFilter } from '../../libs/saga/src/engine/ports/stored-task.js';
 import type { NewSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
-import type { PostgresCleanup } from '../../libs/saga/src/store/postgres/cleanup/postgres-cleanup.js';
-import type { PostgresPartitions } from '../../libs/saga/src/store/postgres/partitions/postgres-partitions.js';
-import type { PostgresRates } from '../../libs/saga/src/store/postgres/read/postgres-rates.js';
 import { TypeOrmTransaction } from '../../libs/saga/src/store/postgres/typeorm/typeorm-transaction.js';
-import type { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
+import type { SealedSaga } from '../../libs/saga/src/engine/ports/shard-moves.js';
+import { type Called, running, started } from './called.js';
+import { FAMILY_CALLS } from './family-calls.js';
 import { LET_GO_OF_LANES } from './huge-tables.js';
-import type { CalledMessaging } from './messaging-calls.js';
-import { type CalledStore, checkpointOf, LEASE, newSagas, signal } from './store-calls.js';
+import { checkpointOf, LEASE, newSagas, signal } from './store-calls.js';
 
 const HOUR = 3_600_000;
 const AGE = 300 * 24 * HOUR;
@@ -18,25 +16,9 @@ export const SMALL_PAGE = 64 * 1024;
 /** With this a saga is not small any more: see SMALL_SAGA. */
 const LARGE = JSON.stringify('x'.repeat(40_000));
 
-/** All that sends statements. */
-export interface Called extends CalledStore, CalledMessaging {
-  readonly application: DataSource;
-  /** The store, with pages of SMALL_PAGE bytes. */
-  readonly inSmallPages: PostgresSagaStore;
-  readonly cleanup: PostgresCleanup;
-  readonly partitions: PostgresPartitions;
-  readonly rates: PostgresRates;
-}
-
 const operation = (): Edit['operation'] => ({
   ...{ id: randomUUID(), action: 'retry', from: 'running', revision: 0, proposed: false },
 });
-
-const started = async ({ store }: Called, given: Partial<NewSaga> = {}): Promise<NewSaga> => {
-  const [saga] = newSagas(given, 1) as [NewSaga];
-  await store.start([saga], LEASE);
-  return saga;
-};
 
 const edited = async (on: Called, edit: Edit, given?: Partial<NewSaga>) => {
   const saga = await started(on, given);
@@ -50,12 +32,53 @@ const found = async ({ store }: Called, filter: Omit<StoreFilter, 'limit'>) => {
   await store.find({ ...filter, before: last?.id ?? randomUUID(), limit: 20 });
 };
 
-const running = (saga: NewSaga) => checkpointOf(saga, ['reserve']).state;
+const tasks = async ({ store }: Called, filter: Omit<StoreTaskFilter, 'limit'>) => {
+  const [last] = (await store.tasks({ ...filter, limit: 20 })).slice(-1);
+  await store.tasks({ ...filter, after: last, limit: 20 });
+};
 
 /**
  * What is called less often, beside STORE_CALLS and MESSAGING_CALLS: by operators, by timers, by other sagas.
  */
 export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
+  'start on a shard, which may have had the saga': async ({ onShard, application }) => {
+    for (const count of [1, 250]) await onShard.start(newSagas({}, count), LEASE);
+    await onShard.start(newSagas({ lockKey: randomUUID(), lockRejects: true }, 1), LEASE);
+    await application.transaction('REPEATABLE READ', (manager) =>
+      onShard.startWithin(manager, newSagas({}, 1)[0]!, LEASE),
+    );
+  },
+  'moves of sagas off a shard, and back': async (on) => {
+    const { moves, application } = on;
+    const name = `moving-${randomUUID()}`;
+    const [saga] = newSagas({ name, leased: false }, 1) as [NewSaga];
+    await application.query(
+      `INSERT INTO saga.graph (name, version, revision, graph) VALUES ($1, $2, 1, '{"steps":[]}')`,
+      [name, saga.version],
+    );
+    await application.query(
+      `INSERT INTO saga.shard (name, number, founders, accepting) VALUES ('eu', 1, '{eu}', false) ON CONFLICT DO NOTHING`,
+    );
+    await on.store.start([saga], LEASE);
+    on.prepared();
+    await moves.candidates(saga.id, 200);
+    const move = () => ({ saga: saga.id, move: randomUUID(), to: 'us' });
+    const refused = (await moves.seal(move())) as SealedSaga;
+    await moves.refuse(refused, 'graph');
+    await moves.putBack(refused);
+    const sealed = (await moves.seal(move())) as SealedSaga;
+    await moves.onTheirWay();
+    await moves.revisionOf(sealed);
+    await application.query('UPDATE saga.shard SET accepting = true');
+    expect(await moves.arrive(sealed, { revision: 1, isHome: false })).toBe('arrived');
+    await application.query('UPDATE saga.shard SET accepting = false');
+    const next = (await moves.seal(move())) as SealedSaga;
+    await moves.sealed(10);
+    await moves.handOver(next);
+    await moves.noteOf({ id: saga.id });
+    await moves.noteOf({ name, correlationId: saga.correlationId ?? saga.id });
+    await moves.forget(next);
+  },
   'start within a transaction': (on) =>
     on.application.transaction((manager) => on.store.startWithin(manager, newSagas({}, 1)[0]!, LEASE)),
   'claim of many sagas with a concurrency for each key': async (on) => {
@@ -69,6 +92,27 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     on.prepared();
     const claimed = [{ name, version: 1, concurrency: 10, keyed: true }];
     expect((await on.store.claim({ lease: LEASE, sagas: claimed, limit: 50 })).sagas).toHaveLength(30);
+  },
+  'slots of steps that are left': async (on) => {
+    const saga = `left-${randomUUID()}`;
+    const sweep = async () => {
+      await on.application.query(
+        `UPDATE saga.step_limit SET checked_at = now() - interval '1 minute' WHERE saga = $1`,
+        [saga],
+      );
+      await on.store.stepSlots.sweep(new Map([[saga, new Map([['charge', 1]])]]));
+    };
+    const limit = { saga, step: 'charge', key: 'a', count: 1 };
+    const [first, second] = newSagas({ name: saga }, 2) as [NewSaga, NewSaga];
+    await on.store.start([first, second], LEASE);
+    for (const { id } of [first, second])
+      await on.store.stepSlots.take(limit, { id, epoch: 1, turn: 1 }, ['charge']);
+    on.prepared();
+    await sweep();
+    await on.store.stepSlots.free(limit, { id: second.id, epoch: 1, turn: 1 }, ['charge']);
+    const { state, ...checkpoint } = checkpointOf(first);
+    await on.store.checkpoint([{ ...checkpoint, state: { ...state, status: 'completed' }, release: {} }]);
+    await sweep();
   },
   'put back after a failover': async (on) => {
     const saga = await started(on, { leased: false });
@@ -109,7 +153,7 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     const saga = await started(on);
     await on.store.transact(async () => checkpointOf(saga, ['reserve']));
   },
-  // The lock is handed on once the transaction is through: see lock-line.function.ts.
+  // The lock is handed on once the transaction is through: see lock-queue.function.ts.
   'a transactional step at another level that ends a saga with a lock': async (on) => {
     const name = `locked-${randomUUID()}`;
     const saga = await started(on, { name, lockKey: 'k' });
@@ -160,84 +204,7 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     const saga = await started(on);
     await on.store.giveBack([{ id: saga.id, epoch: 1 }], LEASE, 0);
   },
-  'a child, and its end': async (on) => {
-    const saga = await started(on);
-    const parent = { id: saga.id, step: 'child' };
-    const child = { ...newSagas({ name: 'child' }, 1)[0]!, parent };
-    const messages = [{ id: randomUUID(), topic: 'a', key: 'b', type: 'c', payload: '1', headers: {} }];
-    await on.store.checkpoint([
-      { ...checkpointOf(saga, ['reserve']), starts: [child], messages, release: {} },
-    ]);
-    const { state, ...checkpoint } = checkpointOf(child, ['reserve']);
-    await on.store.checkpoint([
-      { ...checkpoint, epoch: 0, parent, state: { ...state, status: 'completed' }, release: {} },
-    ]);
-  },
-  'the end of a child with a lock': async (on) => {
-    const parent = { id: (await started(on)).id, step: 'child' };
-    const child = await started(on, { name: 'child', lockKey: 'k' });
-    const { state, ...checkpoint } = checkpointOf(child, ['reserve']);
-    const lock = { name: 'child', key: 'k' };
-    await on.store.checkpoint([
-      { ...checkpoint, epoch: 0, parent, lock, state: { ...state, status: 'completed' }, release: {} },
-    ]);
-  },
-  'sub-sagas with the lock of their parent, which ends first, and then is undone': async (on) => {
-    const name = `family-${randomUUID()}`;
-    const claim = () => on.store.claim({ lease: LEASE, sagas: [{ name, version: 1 }], limit: 10 });
-    const saga = await started(on, { name, lockKey: 'k', leased: false });
-    const { epoch } = (await claim()).sagas[0]!;
-    const children = newSagas({ name, lockKey: 'k' }, 2).map((child) => ({
-      ...child,
-      parent: { id: saga.id, step: 'reserve' },
-    }));
-    const { state, ...checkpoint } = checkpointOf(saga, ['reserve']);
-    await on.store.checkpoint([{ ...checkpoint, state, epoch, starts: children }]);
-    expect((await claim()).sagas).toHaveLength(2);
-    const to = (status: 'completed' | 'compensating', due: boolean): Edit => ({
-      ...{ state: { ...state, status, failure: { kind: 'undone' } }, step: '', due },
-    });
-    await on.store.edit(saga, () => to('completed', false));
-    await on.store.edit(saga, () => to('compensating', true));
-    expect((await claim()).sagas).toEqual([]);
-    for (const child of children) await on.store.edit(child, () => to('completed', false));
-    expect((await on.store.load(saga))!.lock).toMatchObject({ held: true });
-  },
-  'sub-sagas that would wait for each other’s parents, one of them undone': async (on) => {
-    const names = [`family-${randomUUID()}`, `family-${randomUUID()}`] as const;
-    const claim = async (name: string) =>
-      (await on.store.claim({ lease: LEASE, sagas: [{ name, version: 1 }], limit: 10 })).sagas;
-    const parents: NewSaga[] = [];
-    const children: NewSaga[] = [];
-    for (const name of names) {
-      parents.push(await started(on, { name, lockKey: 'k', leased: false }));
-      await claim(name);
-    }
-    for (const [n, saga] of parents.entries()) {
-      const [child] = newSagas({ name: names[1 - n], lockKey: 'k' }, 1) as [NewSaga];
-      const starts = [{ ...child, parent: { id: saga.id, step: 'reserve' } }];
-      await on.store.checkpoint([{ ...checkpointOf(saga, ['reserve']), starts }]);
-      children.push(child);
-    }
-    const to = (status: 'completed' | 'compensating', due: boolean): Edit => ({
-      ...{ state: { ...running(parents[0]!), status, failure: { kind: 'undone' } }, step: '', due },
-    });
-    expect(await claim(names[1])).toEqual([]);
-    expect(await claim(names[0])).toMatchObject([{ deadlock: { holder: { id: parents[0]!.id } } }]);
-    await on.store.edit(children[1]!, () => to('completed', false));
-    await on.store.edit(children[1]!, () => to('compensating', true));
-    expect(await claim(names[0])).toEqual([]);
-    expect(await claim(names[1])).toMatchObject([{ id: children[0]!.id, deadlock: {} }]);
-  },
-  'a publishing end of a saga with a lock': async (on) => {
-    const saga = await started(on, { lockKey: 'k' });
-    const { state, ...checkpoint } = checkpointOf(saga, ['reserve']);
-    const messages = [{ id: randomUUID(), topic: 'a', key: 'b', type: 'c', payload: '1', headers: {} }];
-    const lock = { name: 'order', key: 'k' };
-    await on.store.checkpoint([
-      { ...checkpoint, epoch: 0, messages, lock, state: { ...state, status: 'completed' }, release: {} },
-    ]);
-  },
+  ...FAMILY_CALLS,
   'settled ones that are waited for': async (on) => {
     const saga = await started(on);
     const { state, ...checkpoint } = checkpointOf(saga, ['reserve']);
@@ -267,6 +234,21 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'find by name and tags': (on) => found(on, { name: 'refund', tags: { customer: 'c5' } }),
   'find by time': (on) =>
     found(on, { createdAfter: new Date(Date.now() - 30 * HOUR), createdBefore: new Date(Date.now() - HOUR) }),
+  'find those of a name that need an operator, by their progress': (on) =>
+    found(on, {
+      ...{ name: 'order', status: ['stuck', 'paused'], step: 'charge', waitingFor: 'paid', overdue: true },
+      ...{ errorCode: 'DOWN', finishedAfter: new Date(Date.now() - HOUR) },
+    }),
+  'tasks, oldest first': (on) => tasks(on, {}),
+  'tasks of a saga and a step': (on) => tasks(on, { name: 'order', step: 'agree' }),
+  'tasks of a saga': (on) => tasks(on, { name: 'order' }),
+  'tasks of a step': (on) => tasks(on, { step: 'agree' }),
+  'the end of a task': (on) =>
+    edited(on, {
+      signal: { ...signal(), name: 'approval:agree' },
+      operation: operation(),
+    }),
+  'find tasks by tags': (on) => tasks(on, { tags: { customer: 'c5' } }),
   'rates of sagas': (on) => on.rates.sagas([Date.now() - 48 * HOUR, Date.now() - 24 * HOUR], 24 * HOUR),
   'rates of a saga': (on) => on.rates.sagas([Date.now() - 48 * HOUR], 24 * HOUR, 'order'),
   'rates of steps': (on) => on.rates.steps([Date.now() - 48 * HOUR], 24 * HOUR, 'order'),
@@ -293,6 +275,7 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'sending of what had failed': async ({ outbox, client }) => {
     await client.query(LET_GO_OF_LANES);
     const { lanes, messages } = await outbox.take('relay', 60_000, { messages: 64_000, lanes: 64 });
+    expect(await outbox.lanesOf('relay')).toHaveLength(lanes.length);
     const sent = messages.filter(({ attempts }) => attempts > 0).map(({ id }) => id);
     expect(sent).not.toEqual([]);
     await outbox.settle(lanes, {

@@ -1,5 +1,6 @@
-import { Module, type Provider } from '@nestjs/common';
+import { Module, type ModuleMetadata, type Provider, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import type { MicroserviceOptions } from '@nestjs/microservices';
 import pg from 'pg';
 import { pgDatabase, type SagaDatabase } from '../../libs/saga/src/databases/pg/index.js';
 import { SagaModule, type SagaModuleOptions, SagaService } from '../../libs/saga/src/index.js';
@@ -10,6 +11,8 @@ export interface ShardApp {
   readonly sagas: SagaService;
   /** The application's own, by the name of the shard. */
   readonly pools: Readonly<Record<string, pg.Pool>>;
+  /** Returns a provider. */
+  get<T>(type: Type<T>): T;
   close(): Promise<void>;
 }
 
@@ -18,6 +21,10 @@ export interface ShardAppOptions {
   /** The names of its shards. Default: all. */
   readonly shards?: readonly string[];
   readonly options?: SagaModuleOptions;
+  readonly imports?: ModuleMetadata['imports'];
+  readonly controllers?: Type[];
+  /** The microservice that the application is. Default: it is none. */
+  readonly microservice?: MicroserviceOptions;
 }
 
 @Module({})
@@ -85,17 +92,22 @@ export class ShardApps {
     return rows.map(({ id }) => id);
   }
 
-  private pool(name: string): pg.Pool {
+  /** Through the proxy. */
+  url(name: string): string {
     const { database, proxy } = this.databases.get(name)!;
     const url = new URL(database.url);
     url.hostname = '127.0.0.1';
     url.port = String(proxy.port);
-    const pool = new pg.Pool({ connectionString: url.href });
+    return url.href;
+  }
+
+  private pool(name: string): pg.Pool {
+    const pool = new pg.Pool({ connectionString: this.url(name) });
     pool.on('error', () => undefined);
     return pool;
   }
 
-  async start({ sagas, shards, options }: ShardAppOptions): Promise<ShardApp> {
+  async start({ sagas, shards, options, ...parts }: ShardAppOptions): Promise<ShardApp> {
     const names = shards ?? [...this.databases.keys()];
     const pools = Object.fromEntries(names.map((name) => [name, this.pool(name)]));
     const end = () => Promise.all(Object.values(pools).map((pool) => pool.end()));
@@ -104,11 +116,22 @@ export class ShardApps {
       shards: Object.fromEntries(names.map((name) => [name, pgDatabase(pools[name]!)])),
       ...options,
     };
-    const module = { module: TestModule, imports: [SagaModule.forRoot(given)], providers: sagas };
-    const logger = process.env.SAGA_LOG ? undefined : (false as const);
+    const module = {
+      module: TestModule,
+      imports: [SagaModule.forRoot(given), ...(parts.imports ?? [])],
+      providers: sagas,
+      controllers: parts.controllers ?? [],
+    };
+    const settings = {
+      logger: process.env.SAGA_LOG ? undefined : (false as const),
+      abortOnError: false,
+    };
     let nest;
     try {
-      nest = await NestFactory.createApplicationContext(module, { logger, abortOnError: false });
+      if (parts.microservice) {
+        nest = await NestFactory.createMicroservice(module, { ...parts.microservice, ...settings });
+        await nest.listen();
+      } else nest = await NestFactory.createApplicationContext(module, settings);
     } catch (error) {
       await end();
       throw error;
@@ -116,6 +139,7 @@ export class ShardApps {
     const app: ShardApp = {
       sagas: nest.get(SagaService, { strict: false }),
       pools,
+      get: (type) => nest.get(type, { strict: false }),
       close: async () => {
         this.apps = this.apps.filter((other) => other !== app);
         await nest.close();

@@ -56,6 +56,11 @@ export const checkpointOf = ({ id }: { id: string }, changed = ['reserve', 'char
   },
 });
 
+const lastCheckpointOf = (saga: NewSaga): Checkpoint => {
+  const { state, ...checkpoint } = checkpointOf(saga);
+  return { ...checkpoint, state: { ...state, status: 'completed' }, release: {} };
+};
+
 export const signal = () => ({ name: 'reply', messageId: randomUUID(), payload: '1' });
 
 /**
@@ -86,6 +91,15 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
     await on.store.start(sagas, LEASE);
     on.prepared();
     await on.store.checkpoint(sagas.map((saga) => ({ ...checkpointOf(saga), epoch: 9 })));
+  },
+  'checkpoint of approvals that begin and end to wait': async (on) => {
+    const sagas = newSagas();
+    await on.store.start(sagas, LEASE);
+    on.prepared();
+    for (const open of [['charge'], []]) {
+      const openApprovals = open.map((step) => ({ step, since: 1_000 }));
+      await on.store.checkpoint(sagas.map((saga) => ({ ...checkpointOf(saga), openApprovals })));
+    }
   },
   claim: async (on) => {
     await on.store.start(newSagas({ leased: false }), LEASE);
@@ -254,6 +268,23 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
     on.prepared();
     for (const key of ['a', 'b', 'c']) await on.store.reserve({ ...limit, key }, 1);
   },
+  'slots of a step': async (on) => {
+    const limit = { saga: `slotted-${randomUUID()}`, step: 'charge', key: 'a', count: 1 };
+    const [first, second, third] = newSagas({ name: limit.saga }, 3);
+    await on.store.start([first!, second!, third!], LEASE);
+    const holder = ({ id }: NewSaga) => ({ id, epoch: 1, turn: 1 });
+    const { stepSlots } = on.store;
+    expect(await stepSlots.take(limit, holder(first!), ['charge'])).toEqual(['charge']);
+    expect(await stepSlots.take(limit, holder(second!), ['charge'])).toEqual([]);
+    await on.store.checkpoint([lastCheckpointOf(second!)]);
+    expect(await stepSlots.take(limit, holder(third!), ['charge'])).toEqual([]);
+    on.prepared();
+    // The second does not wait any more, and the third is called.
+    await stepSlots.free(limit, holder(first!), ['charge']);
+    expect(await stepSlots.take(limit, holder(third!), ['charge'])).toEqual(['charge']);
+    await stepSlots.sweep(new Map([[limit.saga, new Map([['charge', 1]])]]));
+    await stepSlots.free(limit, holder(third!), ['charge']);
+  },
   'a start that is rejected for its lock': async (on) => {
     const lock = {
       name: `rejecting-${randomUUID()}`,
@@ -282,6 +313,24 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
     await on.store.claim(claim);
     on.prepared();
     expect((await on.store.claim(claim)).sagas).toEqual([]);
+  },
+  'pauses of steps': async (on) => {
+    const step = { saga: `paused-${randomUUID()}`, step: 'charge' };
+    await on.store.pauses.pause(step, { by: 'ann' });
+    const sagas = newSagas({ name: step.saga });
+    await on.store.start(sagas, LEASE);
+    on.prepared();
+    const rest = { heldBy: ['charge'], release: {} };
+    await on.store.checkpoint(sagas.map((saga) => ({ ...checkpointOf(saga, ['reserve']), ...rest })));
+    await on.store.pauses.resume(step, {});
+    await on.store.pauses.wake(step);
+    expect((await on.store.pauses.all(10)).pauses.map(({ saga }) => saga)).toContain(step.saga);
+  },
+  'checkpoint that sets tags': async (on) => {
+    const sagas = newSagas();
+    await on.store.start(sagas, LEASE);
+    on.prepared();
+    await on.store.checkpoint(sagas.map((saga, n) => ({ ...checkpointOf(saga), tags: { n: `${n}` } })));
   },
   schedules: async (on) => {
     const { schedules } = await on.store.schedules();

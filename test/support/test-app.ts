@@ -33,8 +33,8 @@ export interface TestApp {
 class TestModule {}
 
 const SAGA_TABLES = [
-  ...['instance', 'step', 'signal', 'operation', 'graph'],
-  ...['rate_limit', 'concurrency', 'schedule', 'outbox', 'inbox'],
+  ...['instance', 'step', 'signal', 'operation', 'task', 'graph'],
+  ...['rate_limit', 'concurrency', 'schedule', 'step_pause', 'outbox', 'inbox'],
 ];
 /**
  * The tables of all schemas with sagas. Of a few rows, DELETE is much faster than TRUNCATE, which makes new

@@ -79,6 +79,25 @@ describe('counted and timed is', () => {
     expect(point.sum).toBeLessThan(30);
   });
 
+  test('each attempt that is lost because no heartbeat came in time, and none that timed out', async () => {
+    @Saga({ name: 'import' })
+    class Import {
+      @Step({ heartbeat: '50ms', retry: { attempts: 2, delay: 1 } })
+      load({ attempt }: StepContext) {
+        return attempt === 1 ? new Promise(() => {}) : attempt;
+      }
+      @Step({ timeout: '50ms', retry: { attempts: 2, delay: 1 } })
+      check({ attempt }: StepContext) {
+        return attempt === 1 ? new Promise(() => {}) : attempt;
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [Import], imports: counting });
+    expect((await (await sagas.start(Import, undefined)).outcome()).status).toBe('completed');
+    expect(await metrics.points('saga.heartbeat.losses')).toMatchObject([
+      { attributes: { 'saga.name': 'import', 'saga.step.name': 'load' }, value: 1 },
+    ]);
+  });
+
   test('how many checkpoints share a statement, and how many sagas a claim', async () => {
     const { sagas } = await apps.start({ sagas: [OrderSaga], imports: counting });
     const orders = await Promise.all(
@@ -162,6 +181,28 @@ describe('reported from the database is', () => {
     await Promise.all([sagas.wait(stuck.id), sagas.wait(large.id)]);
     expect((await metrics.points('saga.active')).map(({ value }) => value)).toEqual([0, 0]);
     expect((await metrics.points('saga.stuck')).map(({ value }) => value)).toEqual([0]);
+  });
+
+  test('each step that an operator has paused, until it is resumed', async () => {
+    const { sagas } = await apps.start({ sagas: [OrderSaga], imports });
+    expect(await metrics.points('saga.paused_steps')).toEqual([]);
+    for (const step of ['charge', 'reserve'] as const) await sagas.pauseStep(OrderSaga, step, { by: 'ann' });
+    const paused = async () =>
+      (await metrics.points('saga.paused_steps')).map(({ attributes, value }) => [attributes, value]);
+    const of = (step: string) => ({ 'saga.name': 'order', 'saga.step.name': step });
+    expect(await paused()).toEqual(
+      expect.arrayContaining([
+        [of('charge'), 1],
+        [of('reserve'), 1],
+      ]),
+    );
+    await sagas.resumeStep(OrderSaga, 'charge', { by: 'ann' });
+    expect(await paused()).toEqual(
+      expect.arrayContaining([
+        [of('charge'), 0],
+        [of('reserve'), 1],
+      ]),
+    );
   });
 
   test('how many sagas wait for a worker, and how long the first of them has', async () => {

@@ -152,7 +152,10 @@ export async function aSagaThatIsStartedByNameHasTheTypesOfAnInterface() {
   // @ts-expect-error -- the interface has no such step
   void results.charge;
   const untyped: Promise<SagaHandle<unknown>> = sagas.start('declared', { sku: 1 });
-  return [id, untyped];
+  const { results: byName } = await (await sagas.start('declared', { sku: 1 })).outcome();
+  const anything: unknown = byName.reserve?.id;
+  void sagas.start('declared', 'A-1');
+  return [id, untyped, anything];
 }
 
 /** What is known of a saga that is asked for by its class. */

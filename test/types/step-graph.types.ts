@@ -233,6 +233,13 @@ export class KeyedSaga {
   })
   limited(_ctx: StepContext<Order>): void {}
 
+  @Step({ concurrency: { count: 1, key: (ctx: StepContext<Order, KeyedSaga>) => `${ctx.results.count}` } })
+  slotted(_ctx: StepContext<Order>): void {}
+
+  // @ts-expect-error -- a concurrency has a count
+  @Step({ concurrency: { key: () => 'a' } })
+  uncounted(_ctx: StepContext<Order>): void {}
+
   // @ts-expect-error -- a key is a text
   @Step({ rateLimit: { count: 1, per: '1s', key: (ctx: StepContext<Order>) => ctx.input.lines.length } })
   countedBy(_ctx: StepContext<Order>): void {}

@@ -5,6 +5,7 @@ import {
   EscalatedPayoutSaga,
   LargePayoutSaga,
   PayoutDecisions,
+  PayoutTasks,
   SmallPayoutSaga,
 } from './human-approval.js';
 
@@ -46,12 +47,17 @@ describe('four eyes', () => {
   test('are those of two people, neither of whom has asked for the money', async () => {
     const run = await payout.start(input);
     const decisions = new PayoutDecisions(run.sagas);
+    const waiting = async () => (await new PayoutTasks(run.sagas).page()).items.map(({ step }) => step);
+    expect(await waiting()).toEqual(['first']);
     await expect(decisions.approve(run.id, 'first', 'bob')).rejects.toBeInstanceOf(ForbiddenException);
     await decisions.approve(run.id, 'first', 'ann');
+    expect(await waiting()).toEqual([]);
     await run.proceed();
+    expect(await waiting()).toEqual(['second']);
     await expect(decisions.approve(run.id, 'second', 'ann')).rejects.toBeInstanceOf(ForbiddenException);
     await decisions.approve(run.id, 'second', 'cid');
     await run.finish();
+    expect(await waiting()).toEqual([]);
     expect(run.outcome.status).toBe('completed');
     expect(run.outcome.results).toMatchObject({ first: { by: 'ann' }, second: { by: 'cid' } });
     const history = await run.sagas.history(run.id);

@@ -2,6 +2,8 @@ import { ForbiddenException, Injectable, Module } from '@nestjs/common';
 import {
   Approval,
   type ApprovalDecision,
+  type ApprovalTask,
+  type Page,
   Saga,
   SagaService,
   Step,
@@ -85,6 +87,17 @@ export class PayoutDecisions {
   }
 }
 
+/** The approvers' page: what waits for a decision, the oldest first. */
+@Injectable()
+export class PayoutTasks {
+  constructor(private readonly sagas: SagaService) {}
+
+  /** @param cursor the `next` of the page before */
+  page(cursor?: string): Promise<Page<ApprovalTask>> {
+    return this.sagas.tasks({ saga: LargePayoutSaga, limit: 20, cursor });
+  }
+}
+
 /** A decision that may be a rejection: it is sent as a signal, so that a rejection is a result and not a failure. */
 export interface Decision {
   by: string;
@@ -130,7 +143,7 @@ export class EscalatedPayoutSaga {
 }
 
 @Module({
-  providers: [Bank, SmallPayoutSaga, LargePayoutSaga, EscalatedPayoutSaga, PayoutDecisions],
-  exports: [PayoutDecisions],
+  providers: [Bank, SmallPayoutSaga, LargePayoutSaga, EscalatedPayoutSaga, PayoutDecisions, PayoutTasks],
+  exports: [PayoutDecisions, PayoutTasks],
 })
 export class PayoutModule {}

@@ -1,4 +1,4 @@
-import { type Colour, paint } from 'demo-support';
+import { type Colour, paint } from './terminal.js';
 import type { TimelineEntry } from 'nestjs-durable-saga';
 import type { Json } from './http-client.js';
 import type { SagaTimeline } from './saga-timeline.js';

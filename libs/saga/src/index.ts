@@ -20,7 +20,9 @@ export type { SagaFinding } from './shared/diagnostic.js';
 export type {
   RateLimit,
   SagaConcurrency,
+  SagaRateLimit,
   StartKeyOf,
+  StepConcurrency,
   StepKeyOf,
 } from './definition/options/limit-options.js';
 export type {
@@ -80,9 +82,14 @@ export { SagaErrorFilter } from './nest/saga-error.filter.js';
 export type { BulkAction, BulkOptions, BulkResult } from './nest/calls/bulk-edit.js';
 export type { ExpectedState, OperatorOptions } from './nest/calls/operator-options.js';
 export type { ScheduleOperatorOptions } from './nest/calls/schedule-calls.js';
-export type { ShardOperatorOptions } from './nest/calls/shard-calls.js';
+export type { MoveSagasOptions, ShardOperatorOptions } from './nest/calls/shard-calls.js';
+export type { MoveResult } from './shards/move-sagas.js';
+export type { StayReason } from './engine/ports/shard-moves.js';
+export type { PausedStepsOptions, StepPauseOptions } from './nest/calls/step-pause-calls.js';
+export type { PausedStep } from './nest/views/paused-step.js';
 export type { ShardedStart } from './nest/shards/shard-options.js';
 export type { ShardStatus } from './nest/views/shard-status.js';
+export type { ApprovalTask, TaskApproval } from './nest/views/approval-task.js';
 export type { ScheduledStart, ScheduleStatus } from './nest/views/schedule-status.js';
 export type { HistoryEntry } from './nest/views/saga-history.js';
 export { describeWait } from './nest/views/describe-wait.js';
@@ -100,7 +107,8 @@ export type {
 } from './nest/calls/saga-calls.js';
 export { SagaService } from './nest/saga.service.js';
 export type { SagaUpdate, SagaUpdateIterator, SagaUpdates } from './nest/calls/saga-watch.js';
-export type { Page, SagaFilter } from './nest/calls/saga-filter.js';
+export type { TaskFilter } from './nest/calls/tasks-page.js';
+export type { Page, SagaFilter, TimeRange } from './nest/calls/saga-filter.js';
 export type {
   RemoteHandlerRef,
   OvertakenRollback,

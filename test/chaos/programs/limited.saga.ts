@@ -31,6 +31,16 @@ export class LimitedSaga {
   }
 }
 
+/** The same of one step, in all sagas together. The others wait without a lease. */
+@Saga({ name: 'slotted', retry: { attempts: 3, delay: 1 } })
+export class SlottedSaga {
+  @Step({ concurrency: { count: LIMIT } })
+  async work(ctx: StepContext<{ n: number }>): Promise<void> {
+    await witnessed();
+    if (ctx.input.n % 5 === 0 && ctx.attempt === 1) throw new Error('try again');
+  }
+}
+
 /** On a connection of its own: it ends with the process, and so does what it holds. */
 async function witnessed(): Promise<void> {
   const client = new pg.Client({ connectionString: process.env.PARTICIPANT_URL });

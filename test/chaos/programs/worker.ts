@@ -7,7 +7,7 @@ import { DataSource } from 'typeorm';
 import { FamilyOrderSaga, FamilyShipmentSaga } from './family.saga.js';
 import { HeldSaga } from './held.saga.js';
 import { LedgerSaga } from './ledger.saga.js';
-import { LimitedSaga } from './limited.saga.js';
+import { LimitedSaga, SlottedSaga } from './limited.saga.js';
 import { DestroyReport, LongSaga } from './long.saga.js';
 import { ChaosOrderSaga } from './order.saga.js';
 import { Participants } from './participants.js';
@@ -26,6 +26,7 @@ const SAGAS = [
   LongSaga,
   RemoteOrderSaga,
   ResumingSaga,
+  SlottedSaga,
   WaitingSaga,
 ];
 

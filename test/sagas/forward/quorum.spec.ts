@@ -4,6 +4,7 @@ import {
   type ApprovalDecision,
   describeWait,
   Saga,
+  type SagaService,
   SagaStateError,
   Step,
   type StepContext,
@@ -32,10 +33,19 @@ class LoanSaga {
 }
 
 async function started(input: Loan) {
-  const { sagas } = await apps.start({ sagas: [LoanSaga] });
+  const { sagas, close } = await apps.start({ sagas: [LoanSaga] });
   const saga = await sagas.start(LoanSaga, input);
   const waits = () => until(async () => (await sagas.get(saga.id)).waitingFor?.kind === 'approval');
-  return { sagas, ...saga, waits };
+  return { sagas, close, ...saga, waits };
+}
+
+/** More often than operations are loaded with a saga because they are recent. */
+async function pauseOften(sagas: SagaService, id: string) {
+  for (let n = 0; n < 13; n += 1) {
+    await sagas.pause(id);
+    await until(async () => (await sagas.get(id)).status === 'paused');
+    await sagas.resume(id);
+  }
 }
 
 describe('an approval with a quorum', () => {
@@ -81,6 +91,21 @@ describe('an approval with a quorum', () => {
     expect((await outcome()).status).toBe('completed');
   });
 
+  test('counts an approval whatever operators did to the saga since, also in a process that starts later', async () => {
+    const { sagas, close, id, waits } = await started({});
+    await waits();
+    await sagas.approve(id, 'grant', { by: 'ann' });
+    await pauseOften(sagas, id);
+    await close();
+    const { sagas: later } = await apps.start({ sagas: [LoanSaga] });
+    await expect(later.approve(id, 'grant', { by: 'ann' })).rejects.toThrow('ann has already approved it');
+    await later.approve(id, 'grant', { by: 'bob' });
+    await later.approve(id, 'grant', { by: 'eve' });
+    expect((await later.wait(id)).results).toMatchObject({
+      grant: { of: ['ann', 'bob', 'eve'] },
+    });
+  });
+
   test('is rejected by one', async () => {
     const { sagas, id, outcome, waits } = await started({});
     await waits();
@@ -108,6 +133,9 @@ test('SagaTest approves by so many operators', async () => {
   });
   const one = await SagaTest.of(LoanSaga).start({});
   await one.approve('grant', 'ann');
+  expect(one.waitingFor).toMatchObject({ quorum: 3, approvals: [{ by: 'ann' }] });
+  await pauseOften(one.sagas, one.id);
+  await one.proceed();
   expect(one.waitingFor).toMatchObject({ quorum: 3, approvals: [{ by: 'ann' }] });
 });
 

@@ -215,7 +215,7 @@ test('what there is to do is counted over all applications', async () => {
       { saga: 'order', version: 1, status: 'running', count: 1 },
       { saga: 'order', version: 1, status: 'stuck', count: 2 },
     ],
-    ...{ due: 0, overdue: 0 },
+    ...{ due: 0, overdue: 0, pausedSteps: [] },
     outbox: { waiting: 0, dead: 0 },
   });
   expect(at).toBeInstanceOf(Date);

@@ -80,7 +80,7 @@ async function plansOf(call: string): Promise<ExplainedPlan[]> {
 }
 
 /** All of ours. */
-const TABLES = /^(instance|step|signal|rate_limit|concurrency)$/;
+const TABLES = /^(instance|step|signal|task|rate_limit|concurrency|step_slot|step_limit)$/;
 
 /** A whole table read, or hashed, whatever its size. */
 function wholeTables(nodes: readonly PlanNode[]): string[] {

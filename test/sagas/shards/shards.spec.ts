@@ -1,4 +1,5 @@
 import {
+  Approval,
   Saga,
   SagaConflictError,
   SagaNotFoundError,
@@ -44,6 +45,11 @@ class PaymentSaga {
   }
 }
 
+@Saga({ name: 'claim' })
+class ClaimSaga {
+  @Approval() agree() {}
+}
+
 @Saga({ name: 'account', lockKey: ({ account }: { account: string }) => account })
 class AccountSaga {
   @WaitFor({ signal: 'closed' }) close(_ctx: StepContext<{ account: string }>) {
@@ -58,7 +64,7 @@ class ReportSaga {
   }
 }
 
-const sagas = [OrderSaga, ShipmentSaga, PaymentSaga, AccountSaga];
+const sagas = [OrderSaga, ShipmentSaga, PaymentSaga, AccountSaga, ClaimSaga];
 
 /** Correlation ids that begin with a word. */
 const keys = (word: string, count: number) => Array.from({ length: count }, (_, n) => `${word}-${n}`);
@@ -205,6 +211,26 @@ describe('sagas of an application with shards', () => {
     const left = await app.sagas.cleanup({ olderThan: 0, saga: 'payment' });
     expect(left.more).toBe(false);
     expect((await app.sagas.find(filter)).items).toEqual([]);
+  });
+
+  test('that wait for approval are listed together, oldest first, over pages', async () => {
+    const started: string[] = [];
+    for (const correlationId of keys('claimed', 5)) {
+      const { id } = await app.sagas.start(ClaimSaga, {}, { correlationId });
+      await until(async () => (await app.sagas.tasks()).items.some((task) => task.id === id));
+      started.push(id);
+    }
+    expect(new Set(await Promise.all(started.map(shardOf))).size).toBeGreaterThan(1);
+    const filter = { saga: ClaimSaga, limit: 2 };
+    const pages = [await app.sagas.tasks(filter)];
+    while (pages.at(-1)!.next) pages.push(await app.sagas.tasks({ ...filter, cursor: pages.at(-1)!.next }));
+    expect(pages.map(({ items }) => items.map(({ id }) => id))).toEqual([
+      started.slice(0, 2),
+      started.slice(2, 4),
+      started.slice(4),
+    ]);
+    for (const id of started) await app.sagas.approve(id, 'agree', { by: 'ann' });
+    expect((await app.sagas.tasks(filter)).items).toEqual([]);
   });
 
   test('start by their schedules on the first shard', async () => {

@@ -12,9 +12,11 @@ import { AdminBulkController } from './controllers/bulk.controller.js';
 import { AdminDashboardController } from './controllers/dashboard.controller.js';
 import { AdminDefinitionsController } from './controllers/definitions.controller.js';
 import { AdminFiguresController } from './controllers/figures.controller.js';
+import { AdminPausedStepsController } from './controllers/paused-steps.controller.js';
 import { AdminSagasController } from './controllers/sagas.controller.js';
 import { AdminSchedulesController } from './controllers/schedules.controller.js';
 import { AdminStartController } from './controllers/start.controller.js';
+import { AdminTasksController } from './controllers/tasks.controller.js';
 import { SagaErrorFilter } from '../nest/saga-error.filter.js';
 import { SameSiteGuard } from './same-site.guard.js';
 import { UnavailableInterceptor } from './unavailable.interceptor.js';
@@ -26,7 +28,9 @@ const API: readonly (readonly [string, Type])[] = [
   ['api/sagas/:id', AdminActionsController],
   ['api/bulk', AdminBulkController],
   ['api/definitions', AdminDefinitionsController],
+  ['api/tasks', AdminTasksController],
   ['api/schedules', AdminSchedulesController],
+  ['api/paused-steps', AdminPausedStepsController],
   ['api', AdminFiguresController],
 ];
 const DASHBOARD: typeof API = [['', AdminDashboardController]];

@@ -9,7 +9,8 @@ import { SagaConfigurationError } from '../errors.js';
 export interface AdminAction {
   /**
    * The kind of the action. `look`: reading lists, sagas, definitions and figures. `start`: starting a saga. `bulk`: an action on all sagas that
-   * match a filter; `authorize` is called for that action as well.
+   * match a filter; `authorize` is called for that action as well. `pauseStep`, `resumeStep`: pausing a step of all sagas of a
+   * name, and resuming it.
    */
   readonly kind: AdminActionKind;
   /**
@@ -21,8 +22,8 @@ export interface AdminAction {
   readonly id?: string;
 }
 
-/** The kinds of actions: reading, starting, bulk actions, and the actions on a saga. */
-export type AdminActionKind = 'look' | 'start' | 'bulk' | OperatorAction;
+/** The kinds of actions: reading, starting, bulk actions, those on a step of all sagas of a name, and the actions on a saga. */
+export type AdminActionKind = 'look' | 'start' | 'bulk' | 'pauseStep' | 'resumeStep' | OperatorAction;
 
 /** The actions on a saga. `pause`, `resume` and `trigger` are also those on the schedule of a saga. */
 export type OperatorAction =

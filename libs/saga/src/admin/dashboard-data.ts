@@ -1,6 +1,7 @@
 import type { StepSnapshot } from '../nest/views/saga-snapshot.js';
 import type { TimelineEntry } from '../nest/views/timeline.js';
 import type { AllowedAction } from './allowed-actions.js';
+import type { AdminTask } from './controllers/tasks.controller.js';
 import type { AdminHistoryEntry, AdminSaga, AdminSummary } from './saga-views.js';
 
 /** A value as the dashboard receives it: JSON has no dates. */
@@ -9,6 +10,7 @@ type Json<T> = T extends Date ? string : T extends object ? { [K in keyof T]: Js
 // The answers of the REST API, for the type check of the dashboard's scripts.
 export type ShownSaga = Json<AdminSaga>;
 export type ShownSummary = Json<AdminSummary>;
+export type ShownTask = Json<AdminTask>;
 export type ShownWait = NonNullable<ShownSaga['waitingFor']>;
 export type ShownStep = Json<StepSnapshot>;
 export type ShownAction = Json<AllowedAction>;

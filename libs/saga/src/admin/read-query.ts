@@ -4,6 +4,7 @@ import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaValidationError } from '../errors.js';
 import { NEEDS_ATTENTION, SAGA_STATUSES, type SagaStatus } from '../definition/types/saga-status.js';
+import type { TaskFilter } from '../nest/calls/tasks-page.js';
 import type { SagaFilter } from '../nest/calls/saga-filter.js';
 
 /** What comes in a query string: each name once or several times. */
@@ -13,7 +14,10 @@ export type Query = Readonly<Record<string, unknown>>;
 export const LONGEST_PAGE = 200;
 const DEFAULT_PAGE = 50;
 
-const FILTERS = ['saga', 'status', 'search', 'tag', 'createdAfter', 'createdBefore', 'limit', 'cursor'];
+const TEXTS = ['saga', 'search', 'step', 'waitingFor', 'errorCode', 'cursor'] as const;
+const TIMES = ['createdAfter', 'createdBefore', 'endedAfter', 'endedBefore'] as const;
+const FILTERS = [...TEXTS, ...TIMES, 'status', 'tag', 'overdue', 'limit'];
+const TASK_FILTERS = ['saga', 'step', 'tag', 'limit', 'cursor'];
 
 /** What a list was asked for. */
 export interface ListQuery extends SagaFilter {
@@ -30,25 +34,50 @@ export function readListQuery(query: Query): ListQuery {
   const problems: string[] = [];
   const refuse = (problem: string): undefined => void problems.push(problem);
   refuseUnknown(query, FILTERS, refuse);
-  const one = (name: string): string | undefined => {
-    const value = query[name];
-    if (value === undefined || value === '') return undefined;
-    return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it only once`);
-  };
+  const one = (name: string) => readOne(name, query, refuse);
+  const [createdAfter, createdBefore, from, to] = TIMES.map((name) => readTime(name, one(name), refuse));
   const filter = {
-    saga: one('saga'),
+    ...Object.fromEntries(TEXTS.map((name) => [name, one(name)])),
     status: readStatuses(query.status, refuse),
-    search: one('search'),
     tags: readTags(query.tag, refuse),
-    createdAfter: readTime('createdAfter', one('createdAfter'), refuse),
-    createdBefore: readTime('createdBefore', one('createdBefore'), refuse),
+    ...{ createdAfter, createdBefore },
+    endedAt: from || to ? { from, to } : undefined,
+    overdue: readFlag('overdue', one('overdue'), refuse),
     limit: readCount('limit', one('limit'), [1, LONGEST_PAGE], DEFAULT_PAGE, refuse),
-    cursor: one('cursor'),
   };
+  return givenOf<ListQuery>(filter, problems);
+}
+
+/**
+ * The filter of the list of tasks. `tag` is `key:value`.
+ * @throws SagaValidationError naming everything that is wrong at once
+ */
+export function readTaskQuery(query: Query): TaskFilter {
+  const problems: string[] = [];
+  const refuse = (problem: string): undefined => void problems.push(problem);
+  refuseUnknown(query, TASK_FILTERS, refuse);
+  const [saga, step, cursor, limit] = ['saga', 'step', 'cursor', 'limit'].map((name) =>
+    readOne(name, query, refuse),
+  );
+  const filter = {
+    ...{ saga, step, cursor },
+    tags: readTags(query.tag, refuse),
+    limit: readCount('limit', limit, [1, LONGEST_PAGE], DEFAULT_PAGE, refuse),
+  };
+  return givenOf<TaskFilter>(filter, problems);
+}
+
+/** Undefined: it is not given. */
+function readOne(name: string, query: Query, refuse: Refuse): string | undefined {
+  const value = query[name];
+  if (value === undefined || value === '') return undefined;
+  return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it only once`);
+}
+
+/** What is given of a filter. @throws SagaValidationError if there are problems */
+function givenOf<T>(filter: object, problems: readonly string[]): T {
   if (problems.length > 0) throw new SagaValidationError(`The query is invalid: ${textOfProblems(problems)}`);
-  return Object.fromEntries(
-    Object.entries(filter).filter(([, value]) => value !== undefined),
-  ) as unknown as ListQuery;
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as T;
 }
 
 /** The longest time (ms) for which a request waits for a saga. */
@@ -93,6 +122,11 @@ export function readCount(
   if (value >= least && value <= most) return value;
   refuse(`${name} is ${shown(text)}; give a whole number from ${least} to ${most}`);
   return byDefault;
+}
+
+function readFlag(name: string, text: string | undefined, refuse: Refuse): boolean | undefined {
+  if (text === undefined || text === 'true' || text === 'false') return text && text === 'true';
+  return refuse(`${name} is ${shown(text)}; give true or false`);
 }
 
 function textsOf(given: unknown): string[] | undefined {

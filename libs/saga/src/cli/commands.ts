@@ -12,21 +12,26 @@ import { cancel, operations, retry } from './commands/operate.js';
 import { postgres } from './commands/postgres.js';
 import { run } from './commands/run.js';
 import { scheduleCommands } from './commands/schedules.js';
+import { stepPauseCommands } from './commands/step-pauses.js';
 import { serve } from './commands/serve.js';
+import { shardCommands } from './commands/shards.js';
 import { show } from './commands/show.js';
 import { signal } from './commands/signal.js';
 import { skip } from './commands/skip.js';
 import { abandonAttempt, complete, reschedule } from './commands/way-out.js';
 import { start } from './commands/start.js';
 import { stats } from './commands/stats.js';
+import { tasks } from './commands/tasks.js';
 import { watch } from './commands/watch.js';
 
 /** All commands, in the order of their help. */
 export const COMMANDS: readonly Command[] = [
-  ...[list, show, watch, history, stats],
+  ...[list, tasks, show, watch, history, stats],
   ...[start, signal, ...decisions],
   ...[cancel, ...operations, retry, skip, complete, abandonAttempt, reschedule],
+  ...stepPauseCommands,
   ...scheduleCommands,
+  ...shardCommands,
   ...[run, serve, lint],
   ...[diagram, graphDiff, cleanup, migrate, init, postgres],
 ];

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { graphOfDescription } from '../definition/describe/graph-of-description.js';
 import type { OperatorRules } from '../definition/describe/graph-record.js';
 import { handlerOf } from '../definition/options/handler-name.js';
@@ -14,6 +13,7 @@ import { type RegisteredSaga, SagaRegistry } from '../nest/discovery/saga.regist
 import { SagaService } from '../nest/saga.service.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { EngineSql } from '../store/postgres/connection/engine-sql.js';
+import { openPool } from '../store/postgres/connection/open-pool.js';
 import { PgDatabase } from '../store/postgres/connection/pg-database.js';
 import { missingParts } from '../store/postgres/setup/migrate.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
@@ -26,7 +26,7 @@ import type { Terminal } from './terminal.js';
 import { CannotTell } from './usage-error.js';
 
 /** How long (ms) PostgreSQL may take for an answer. */
-const PATIENCE = 10_000;
+export const PATIENCE = 10_000;
 
 /**
  * The engine behind `operating()`, in a file of its own: it needs the packages of an application.
@@ -39,9 +39,7 @@ export async function operating<T>(
   found: readonly RunnableSaga[] = [],
 ): Promise<T> {
   const codec = await readCodec(where);
-  return onDatabase(where, terminal, async (sql, schema) => {
-    const missing = await missingParts(sql, schema);
-    if (missing.length > 0) throw notMigrated(schema, missing);
+  return onMigratedDatabase(where, terminal, async (sql, schema) => {
     const made = await engineOn(sql, schema, terminal, found, codec);
     const { running, deployed, sagas, isCoded } = made;
     const types = new Map(sagas.map(({ graph, type }) => [sagaLabel(graph), type]));
@@ -68,7 +66,7 @@ export async function onDatabase<T>(
 ): Promise<T> {
   const database = databaseUrl(where.url, terminal);
   const schema = schemaOf(where);
-  const pool = new pg.Pool({
+  const pool = openPool({
     ...{ connectionString: database, application_name: 'saga', connectionTimeoutMillis: PATIENCE },
   });
   pool.on('error', () => undefined);
@@ -77,6 +75,22 @@ export async function onDatabase<T>(
   } finally {
     await pool.end();
   }
+}
+
+/**
+ * The same, on a database that has the tables of sagas.
+ * @throws CannotTell if it has not, or those of an earlier version
+ */
+export function onMigratedDatabase<T>(
+  where: ValuesOf<typeof DATABASE_OPTIONS>,
+  terminal: Terminal,
+  work: (sql: EngineSql, schema: string) => Promise<T>,
+): Promise<T> {
+  return onDatabase(where, terminal, async (sql, schema) => {
+    const missing = await missingParts(sql, schema);
+    if (missing.length > 0) throw notMigrated(schema, missing);
+    return work(sql, schema);
+  });
 }
 
 async function engineOn(

@@ -74,7 +74,8 @@ export function readTags(written: readonly string[] | undefined): Record<string,
 }
 
 export const WHERE =
-  'a filter: saga=<name>, status=<status>, correlation-id=<id>, tag.<name>=<value>, created-after=<time>, created-before=<time>';
+  'a filter: saga=<name>, status=<status>, correlation-id=<id>, tag.<name>=<value>, created-after=<time>, created-before=<time>, ' +
+  'ended-after=<time>, ended-before=<time>, step=<name>, waiting-for=<signal>, overdue=<true or false>, error-code=<code>';
 
 /** A filter of conditions, of which all have to hold; several statuses: any of them. */
 export function readWhere(conditions: readonly string[]): SagaFilter {
@@ -87,12 +88,26 @@ export function readWhere(conditions: readonly string[]): SagaFilter {
     else if (name.startsWith('tag.')) filter.tags = { ...filter.tags, [name.slice('tag.'.length)]: value };
     else if (name === 'created-after') filter.createdAfter = readDate(value, name);
     else if (name === 'created-before') filter.createdBefore = readDate(value, name);
+    else if (name === 'ended-after') filter.endedAt = { ...filter.endedAt, from: readDate(value, name) };
+    else if (name === 'ended-before') filter.endedAt = { ...filter.endedAt, to: readDate(value, name) };
+    else if (name === 'step') filter.step = value;
+    else if (name === 'waiting-for') filter.waitingFor = value;
+    else if (name === 'overdue') filter.overdue = readFlag(value, name);
+    else if (name === 'error-code') filter.errorCode = value;
     else throw new UsageError(`--where has no '${name}'${meant(name) ?? `; give ${WHERE}`}`);
   }
   return filter;
 }
 
-const CONDITIONS = ['saga', 'status', 'correlation-id', 'created-after', 'created-before'];
+const CONDITIONS = [
+  ...['saga', 'status', 'correlation-id', 'created-after', 'created-before', 'ended-after', 'ended-before'],
+  ...['step', 'waiting-for', 'overdue', 'error-code'],
+];
+
+function readFlag(value: string, name: string): boolean {
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw new UsageError(`${name} is '${value}'; give true or false`);
+}
 
 function meant(written: string): string | undefined {
   const nearest = written.startsWith('tags.')

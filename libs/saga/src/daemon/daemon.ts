@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { type LoggerService, Logger } from '@nestjs/common';
-import pg from 'pg';
+import type pg from 'pg';
 import type { DeclaredSagaProblem } from '../declared/declared-saga.error.js';
 import type { NetworkOptions } from '../declared/network/network.js';
 import { type DeclaredSaga, readSources } from '../declared/read-sagas.js';
@@ -8,6 +8,7 @@ import { serializeError } from '../engine/payload/serialize-error.js';
 import { SagaConfigurationError } from '../errors.js';
 import { SagaLog } from '../nest/saga-log.js';
 import { EngineSql } from '../store/postgres/connection/engine-sql.js';
+import { openPool } from '../store/postgres/connection/open-pool.js';
 import { PgDatabase } from '../store/postgres/connection/pg-database.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
@@ -24,9 +25,11 @@ import { watchFiles } from './sagas/watch-files.js';
 export interface DaemonOptions extends RunOptions {
   /** Paths of YAML and JSON files, with `*`, `?` and `**`. */
   readonly files: readonly string[];
-  /** The URL of the database. */
+  /** The URL of the database, which may have several hosts and `target_session_attrs`. */
   readonly url: string;
-  /** The number of connections to the database. */
+  /** The URL of a standby of the database, from which lists and rates are read. Undefined: from the database. */
+  readonly readFrom?: string;
+  /** The number of connections to the database, and of those to the standby. */
   readonly connections: number;
   readonly host: string;
   /** 0: any that is free. */
@@ -60,6 +63,8 @@ export class Daemon {
   private metrics: Metrics | undefined;
   private parts!: SharedParts;
   private readonly pool: pg.Pool;
+  /** Lists are read from it. Undefined: from the database. */
+  private readonly standby: pg.Pool | undefined;
   private readonly graphs: PostgresGraphStore;
   private reloading: Promise<unknown> = Promise.resolve();
   private stopWatching: () => void = () => undefined;
@@ -68,11 +73,9 @@ export class Daemon {
   address = '';
 
   private constructor(private readonly options: DaemonOptions) {
-    const { url, connections, schema = DEFAULT_SCHEMA } = options;
-    this.pool = new pg.Pool({ connectionString: url, max: connections, application_name: 'saga serve' });
-    this.pool.on('error', (error) =>
-      this.log.warn(`A connection to the database was lost: ${error.message}`),
-    );
+    const { url, readFrom, connections, schema = DEFAULT_SCHEMA } = options;
+    this.pool = this.open(url, connections, 'the database');
+    if (readFrom !== undefined) this.standby = this.open(readFrom, connections, 'the standby');
     this.graphs = new PostgresGraphStore(new EngineSql(new PgDatabase(this.pool)), schema);
   }
 
@@ -93,6 +96,12 @@ export class Daemon {
     }
   }
 
+  private open(connectionString: string, max: number, what: string): pg.Pool {
+    const pool = openPool({ connectionString, max, application_name: 'saga serve' });
+    pool.on('error', (error) => this.log.warn(`A connection to ${what} was lost: ${error.message}`));
+    return pool;
+  }
+
   private async begin(logger: LoggerService): Promise<void> {
     const { options } = this;
     const { host, port, credentials, watch, network } = options;
@@ -102,7 +111,8 @@ export class Daemon {
     const callers = new Callers(credentials);
     this.metrics = await startMetrics(this.log);
     const database = new PgDatabase(this.pool);
-    this.parts = { database, callers, logger, options, imports: this.metrics.imports };
+    const readFrom = this.standby && new PgDatabase(this.standby);
+    this.parts = { database, readFrom, callers, logger, options, imports: this.metrics.imports };
     this.generation = await Generation.start(sagas, this.parts);
     const hosts = (credentials ?? options.allowAnonymous) ? undefined : HOSTS;
     this.front = new Front({
@@ -238,7 +248,7 @@ export class Daemon {
     await Promise.all([this.generation, ...this.retiring].map((generation) => generation?.close()));
     if (this.front) await this.front.close(REQUESTS_GRACE);
     await this.metrics?.stop();
-    await this.pool.end();
+    await Promise.all([this.pool.end(), this.standby?.end()]);
   }
 }
 

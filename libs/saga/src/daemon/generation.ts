@@ -33,6 +33,8 @@ export interface RunOptions {
 /** What all generations of a daemon share. */
 export interface SharedParts {
   readonly database: SagaDatabase;
+  /** A standby of the database. */
+  readonly readFrom: SagaDatabase | undefined;
   readonly callers: Callers;
   readonly logger: LoggerService;
   readonly options: RunOptions;
@@ -110,7 +112,7 @@ export class Generation {
 }
 
 function moduleOf({ current, retired }: ServedSagas, parts: SharedParts) {
-  const { database, callers, options, imports } = parts;
+  const { database, readFrom, callers, options, imports } = parts;
   const { schema, concurrency, lease, shutdownTimeout, retention } = options;
   const names = new Set(current.map(({ name }) => name));
   const removed = new Set(retired.map(({ name }) => name).filter((name) => !names.has(name)));
@@ -118,7 +120,7 @@ function moduleOf({ current, retired }: ServedSagas, parts: SharedParts) {
   Module({
     imports: [
       SagaModule.forRoot({
-        ...{ database, schema, retention },
+        ...{ database, readFrom, schema, retention },
         worker: defined({ concurrency, lease, shutdownTimeout }),
       }),
       SagaAdminModule.register({

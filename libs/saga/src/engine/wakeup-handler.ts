@@ -1,7 +1,9 @@
 import type { OverdueWatch } from './observe/overdue-watch.js';
+import type { SlotWatch } from './worker/slot-watch.js';
 import type { Wakeup, WakeupMessage } from './ports/wakeup.js';
 import type { OutcomeWaiters } from './worker/outcome-waiters.js';
 import type { SagaWatchers } from './worker/saga-watchers.js';
+import type { StepPauses } from './pause/step-pauses.js';
 import type { Worker } from './worker/worker.js';
 
 /** With hints arriving, the poll that is the guarantee against lost ones runs at every fifth tick only. */
@@ -14,6 +16,8 @@ export interface WakeupHandlerPorts {
   readonly waiters: Pick<OutcomeWaiters, 'waitsForOthers' | 'poll' | 'left'>;
   readonly watchers: Pick<SagaWatchers, 'hint'>;
   readonly overdue: Pick<OverdueWatch, 'look'>;
+  readonly pauses: Pick<StepPauses, 'look'>;
+  readonly slots: Pick<SlotWatch, 'look'>;
 }
 
 /** Passes hints on to the worker and to the calls that wait for outcomes, and polls for what lost hints announced. */
@@ -44,14 +48,17 @@ export class WakeupHandler {
     if ('id' in message) watchers.hint(message.id);
     if (message.type === 'due') worker?.claimSoon();
     else if (message.type === 'missed') this.poll();
+    else if (message.type === 'pauses') this.ports.pauses.look();
     else if (message.type === 'look') worker?.look(message.id);
     else if (message.type === 'settled') waiters.left(message.id);
   }
 
   private poll(): void {
-    const { worker, waiters, overdue } = this.ports;
+    const { worker, waiters, overdue, slots, pauses } = this.ports;
+    pauses.look();
     worker?.claimSoon();
     if (waiters.waitsForOthers) waiters.poll();
     overdue.look();
+    slots.look();
   }
 }

@@ -1,56 +1,32 @@
-import { itemKey, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
+import type { SagaGraph, StepNode } from '../definition/graph/saga-graph.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import {
   isBarred,
   isDone,
   isDropped,
   isLostAttempt,
+  isQueued,
   isReady,
   isUndecided,
   mayHavePassed,
-  mayNeedUndo,
-  needsUndo,
   pivotPassed,
 } from './predicates.js';
-import type { SagaEvent } from './saga-event.js';
+import { type Action, type Decision, Plan, usesNoRoom } from './plan.js';
+import { isClear, planUndoing } from './plan-undoing.js';
 import {
   awaitsChild,
-  awaitsReply,
   isSettled,
   PENDING,
   type SagaState,
+  type SagaTurn,
   type StepState,
   stepState,
 } from './saga-state.js';
 import { DONE, FAILED, KIND, TIMED } from './step-kinds.js';
 import { openSteps } from './open-steps.js';
+import { changeState } from './change-state.js';
+import { turnOf } from './turn.js';
 import { itemsOf, ownStepsOfKinds, stepsOfKinds } from './step-map.js';
-
-/** One thing to do now. */
-export interface Action {
-  /**
-   * `run` the step's method, `compensate` it, `expand` a fan-out (ask what over), `probe` an at-most-once step that was
-   * interrupted, or begin to `await` a time or a signal (ask until when, and whether to). `cancel-child`, `undo-child`: ask a sub-saga step's saga to compensate, or to undo itself. `miss-reply`: the reply to a compensation has not come in time.
-   */
-  readonly kind:
-    'run' | 'compensate' | 'expand' | 'probe' | 'await' | 'cancel-child' | 'undo-child' | 'miss-reply';
-  readonly node: StepNode;
-  /** The step's name, or the item's key. */
-  readonly key: string;
-  /** The index of the item. */
-  readonly index?: number;
-}
-
-/** What comes next: things to do, or the status in which the saga comes to rest, or a time to look again. */
-export interface Decision {
-  readonly actions: readonly Action[];
-  /** `resumed`: what came after the savepoint is undone, the saga goes forward again. */
-  readonly settle?: 'completed' | 'compensated' | 'stuck' | 'suspended' | 'resumed';
-  /** What has come to be by itself, and is to be recorded: delays and waits that begin, times that have passed. */
-  readonly events?: readonly SagaEvent[];
-  /** The earliest time at which something is due; milliseconds since the epoch. */
-  readonly wakeAt?: number;
-}
 
 const NOTHING: Decision = { actions: [] };
 
@@ -73,6 +49,10 @@ function advance(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
   // While a rollback waits for a pivot, only that goes on.
   const pending = state.pendingRollback !== undefined;
   const halted = pending || isHalted(graph, state);
+  if (graph.rateLimit && !halted) {
+    const before = beforeItsTurn(graph, state, plan);
+    if (before) return before;
+  }
   const open = openSteps(graph, state);
   let left = false;
   let hasDropped = !open.isAll && relationsOf(graph).hasJoinAny;
@@ -100,6 +80,32 @@ function advance(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
   return plan.decision();
 }
 
+/** What comes next for a saga whose rate limit has not let it begin. Undefined: it has begun, or may have with a lost worker. */
+function beforeItsTurn(graph: SagaGraph, state: SagaState, { now, lost }: Plan): Decision | undefined {
+  const turn = turnOf(graph, state, now);
+  if (turn === 'open' || (lost && turn !== 'wait')) return undefined;
+  // All of it was done by an operator.
+  if (!isAnyLeft(graph, state)) return undefined;
+  // An operator may have skipped the pivot of a saga that was stuck before it began.
+  const deadline = pivotPassed(graph, state) ? undefined : state.deadline;
+  if (deadline !== undefined && deadline <= now) return { actions: [], events: [{ type: 'expired', now }] };
+  if (turn === 'begin') return { actions: [], events: [{ type: 'begun' }] };
+  if (turn === 'wait') {
+    const { at } = state.turn as SagaTurn;
+    return { actions: [], wakeAt: Math.min(at, deadline ?? Infinity) };
+  }
+  const [node] = graph.steps.values();
+  return { actions: [{ kind: 'begin', node: node!, key: node!.name }] };
+}
+
+function isAnyLeft(graph: SagaGraph, state: SagaState): boolean {
+  for (const { name } of openSteps(graph, state).nodes) {
+    const step = stepState(state, name);
+    if (!isDone(step) && !isDropped(step)) return true;
+  }
+  return false;
+}
+
 function compensate(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
   const { rollbackTo } = state;
   const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
@@ -119,7 +125,7 @@ function compensate(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
  */
 export function dueWhenLost(graph: SagaGraph, state: SagaState, now: number): Action[] {
   // A deadline that has passed since did not keep it from anything.
-  const { actions } = planned(graph, { ...state, deadline: undefined }, new Plan(now, true));
+  const { actions } = planned(graph, changeState(state, { deadline: undefined }), new Plan(now, true));
   const isItem = ({ index }: Action) => index !== undefined;
   if (!actions.some(isItem)) return [...actions];
   const waits = ({ key }: Action) => usesNoRoom(stepState(state, key));
@@ -131,11 +137,6 @@ export function dueWhenLost(graph: SagaGraph, state: SagaState, now: number): Ac
     ...actions.filter((action) => !isItem(action)),
     ...waitingFirst.sort((a, b) => placeOf(a) - placeOf(b)),
   ];
-}
-
-/** Among what a lost worker may have begun, it takes no place from others. */
-function usesNoRoom({ status, retryAt }: StepState): boolean {
-  return status === 'waiting' || retryAt !== undefined;
 }
 
 /** A step failed permanently and the saga does not compensate for it: nothing begins any more. */
@@ -166,6 +167,7 @@ function dropped(state: SagaState): (name: string) => boolean {
 function planStep(plan: Plan, state: SagaState, node: StepNode, step: StepState): void {
   if (step.items) return planItems(plan, state, node, step.items.length);
   if (step.active || awaitsChild(step)) return;
+  if (isQueued(node, step) && !plan.lost) return plan.rest(undefined);
   if (isLostAttempt(node, step)) plan.add('probe', node, step);
   else if (node.delay !== undefined && step.status === 'pending' && step.attempts === 0)
     plan.follows({ type: 'delay-started', step: node.name, until: plan.now + node.delay });
@@ -202,199 +204,25 @@ const NOT_STARTABLE = DONE | FAILED | KIND.active;
 function planItems(plan: Plan, state: SagaState, node: StepNode, count: number): void {
   const items = itemsOf(state.steps, node.name);
   const room = plan.roomFor(node, items.activeBefore(count));
+  // What waits for a slot is made due by the store.
+  const rests = !plan.lost && node.sharedConcurrency !== undefined;
+  if (rests && items.has(KIND.queued)) plan.rest(undefined);
   items.search(
     count,
     ({ kinds, dueAt }) => {
-      if (kinds & ~(NOT_STARTABLE | TIMED))
+      if ((kinds & KIND.queued) !== 0 && !rests) return true;
+      if (kinds & ~(NOT_STARTABLE | KIND.queued | TIMED))
         return room.left > 0 || (plan.lost && (kinds & (TIMED | KIND.waiting)) !== 0);
       return (kinds & TIMED) !== 0 && (plan.lost || room.left > 0) && plan.isTime(dueAt);
     },
     (index, given) => {
       const item = given ?? PENDING;
       if (item.active || isDone(item) || item.status === 'failed') return;
+      if (rests && isQueued(node, item)) return;
       if (room.isFullFor(item)) return !plan.lost;
       if (!plan.isDue(item)) return plan.wake(item.retryAt!);
       room.take(item);
       plan.add(isLostAttempt(node, item) ? 'probe' : 'run', node, item, index);
     },
   );
-}
-
-/**
- * Undoes in reverse: a step only once everything that depends on it, directly or through others, is clear
- * (undone, or with nothing to undo). A compensation that failed permanently blocks what it depends on, and nothing else.
- * @param concerned the steps that are to be undone, if there is anything to undo
- * @returns those that are clear
- */
-function planUndoing(
-  plan: Plan,
-  graph: SagaGraph,
-  state: SagaState,
-  concerned: (name: string) => boolean,
-): ReadonlySet<string> {
-  const clear = new Set<string>();
-  for (const node of [...graph.steps.values()].reverse()) {
-    if (!concerned(node.name)) continue;
-    if (!node.dependents.every((name) => clear.has(name) || !concerned(name))) continue;
-    if (planUndoingOf(plan, state, node)) clear.add(node.name);
-  }
-  return clear;
-}
-
-/** True: there is nothing to undo of this step, and nothing in progress. */
-function planUndoingOf(plan: Plan, state: SagaState, node: StepNode): boolean {
-  const step = stepState(state, node.name);
-  if (!step.items) return undo(plan, node, step);
-  let clear = !step.active && step.status !== 'compensation_failed';
-  const items = itemsOf(state.steps, node.name);
-  const room = plan.roomFor(node, items.activeBefore(step.items.length));
-  const concerned = mayNeedUndo(node);
-  items.search(
-    step.items.length,
-    ({ kinds, dueAt }) => {
-      if (kinds & concerned & ~(KIND.timedBack | KIND.compensationFailed)) return true;
-      if (!(kinds & concerned)) return false;
-      clear = false;
-      return (kinds & KIND.timedBack) !== 0 && (plan.lost || room.left > 0) && plan.isTime(dueAt);
-    },
-    (index, item) => {
-      if (item === undefined) return;
-      if (room.isFullFor(item)) {
-        if (item.active || !isClearItem(node, item)) clear = false;
-        // Of the others nothing makes a difference.
-        return !clear && !plan.lost;
-      }
-      const before = plan.size;
-      if (!undo(plan, node, item, index)) clear = false;
-      if (plan.size > before) room.take(item);
-    },
-  );
-  return clear;
-}
-
-function isClearItem(node: StepNode, item: StepState): boolean {
-  return (
-    item.status !== 'compensating' &&
-    item.status !== 'compensation_failed' &&
-    !needsUndo(node, item) &&
-    !isLostAttempt(node, item)
-  );
-}
-
-function undo(plan: Plan, node: StepNode, step: StepState, index?: number): boolean {
-  if (step.active) return false;
-  if (awaitsChild(step)) {
-    if (step.child!.phase === 'running') plan.add('cancel-child', node, step, index);
-    return false;
-  }
-  if (awaitsReply(step)) return planReply(plan, node, step);
-  if (isLostAttempt(node, step)) plan.add('probe', node, step, index);
-  else if (step.status === 'compensating' || needsUndo(node, step))
-    plan.add(step.child?.phase === 'ended' ? 'undo-child' : 'compensate', node, step, index);
-  else return step.status !== 'compensation_failed';
-  return false;
-}
-
-/** What was asked for is not done before the participant says so. */
-function planReply(plan: Plan, node: StepNode, step: StepState): boolean {
-  const { until } = step.wait!;
-  if (until !== undefined && until <= plan.now) plan.add('miss-reply', node, step);
-  else plan.rest(until);
-  return false;
-}
-
-function isClear(
-  clear: ReadonlySet<string>,
-  graph: SagaGraph,
-  concerned: (name: string) => boolean,
-): boolean {
-  for (const name of graph.steps.keys()) if (concerned(name) && !clear.has(name)) return false;
-  return true;
-}
-
-/** How many more items of a fan-out may be in progress. */
-class Room {
-  constructor(
-    public left: number,
-    private readonly lost: boolean,
-  ) {}
-
-  isFullFor(item: StepState): boolean {
-    return this.left <= 0 && !(this.lost && usesNoRoom(item));
-  }
-
-  take(item: StepState): void {
-    if (!(this.lost && usesNoRoom(item))) this.left -= 1;
-  }
-}
-
-/** Sorts what could be done into what is due and when the rest is. */
-class Plan {
-  private readonly events: SagaEvent[] = [];
-  private readonly actions: Action[] = [];
-  private wakeAt: number | undefined;
-  private rests = false;
-
-  constructor(
-    readonly now: number,
-    /** All that a lost worker may have begun, and not what is to begin. */
-    readonly lost = false,
-  ) {}
-
-  roomFor({ concurrency }: StepNode, active: number): Room {
-    return new Room(this.lost ? concurrency : concurrency - active, this.lost);
-  }
-
-  /** Has this time come? If not, it is one to look again. */
-  isTime(at: number): boolean {
-    if (at <= this.now) return true;
-    this.wake(at);
-    return false;
-  }
-
-  get size(): number {
-    return this.actions.length;
-  }
-
-  get isEmpty(): boolean {
-    return this.actions.length === 0 && this.events.length === 0;
-  }
-
-  /** Something is due later, or once a signal arrives. */
-  get waits(): boolean {
-    return this.rests || this.wakeAt !== undefined;
-  }
-
-  isDue(step: StepState): boolean {
-    return step.retryAt === undefined || step.retryAt <= this.now;
-  }
-
-  add(kind: Action['kind'], node: StepNode, step: StepState, index?: number): void {
-    if (!this.isDue(step)) return this.wake(step.retryAt!);
-    this.actions.push(
-      index === undefined
-        ? { kind, node, key: node.name }
-        : { kind, node, key: itemKey(node.name, index), index },
-    );
-  }
-
-  follows(event: SagaEvent): void {
-    this.events.push(event);
-  }
-
-  /** Something is waited for, at most until then. */
-  rest(until: number | undefined): void {
-    this.rests = true;
-    if (until !== undefined) this.wake(until);
-  }
-
-  wake(at: number): void {
-    this.wakeAt = Math.min(this.wakeAt ?? Infinity, at);
-  }
-
-  decision(): Decision {
-    const { actions, events, wakeAt } = this;
-    if (wakeAt === undefined && events.length === 0) return { actions };
-    return { actions, ...(events.length > 0 && { events }), ...(wakeAt !== undefined && { wakeAt }) };
-  }
 }

@@ -1,12 +1,12 @@
-import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import type { Decision } from './decide.js';
+import type { Decision } from './plan.js';
 import type { SagaState, StepState } from './saga-state.js';
 import { FAILED, KIND, TIMED } from './step-kinds.js';
 import { isDropped } from './predicates.js';
 import { namesOfKinds } from './step-map.js';
 
 /** In progress, waiting, or its compensation failed permanently. */
-const STANDING = KIND.active | TIMED | KIND.waiting | KIND.compensating | KIND.compensationFailed;
+const STANDING =
+  KIND.active | TIMED | KIND.waiting | KIND.queued | KIND.compensating | KIND.compensationFailed;
 
 /**
  * Describes the current step of a saga for one column: the steps in progress, next, waiting for a retry, or failed
@@ -18,6 +18,7 @@ export function describeStep(state: SagaState, next: Decision): string {
     if (!names.includes(name)) names.push(name);
   };
   for (const { node } of next.actions) add(node.name);
+  if (next.held) for (const { node } of next.held) add(node.name);
   // What made it compensate is not what a saga that is stuck while compensating stands at.
   const doing = state.heldPhase ?? state.status;
   const forward = doing !== 'compensating' && doing !== 'compensated';
@@ -29,12 +30,4 @@ export function describeStep(state: SagaState, next: Decision): string {
   };
   namesOfKinds(state.steps, forward ? STANDING | FAILED : STANDING, stands).forEach(add);
   return names.join(', ');
-}
-
-/** The first steps of a saga that has not begun. */
-export function firstSteps(graph: SagaGraph): string {
-  return [...graph.steps.values()]
-    .filter((node) => node.after.length === 0)
-    .map((node) => node.name)
-    .join(', ');
 }

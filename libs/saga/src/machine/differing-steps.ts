@@ -1,4 +1,5 @@
 import type { StepState } from './saga-state.js';
+import { changeStep } from './change-state.js';
 import { changedSteps } from './step-map.js';
 
 /**
@@ -15,7 +16,7 @@ export function differingSteps(
 }
 
 function stored(step: StepState | undefined): StepState | undefined {
-  return step && { ...step, active: false };
+  return step && changeStep(step, { active: false });
 }
 
 /** Compares plain objects and arrays. A property that is undefined equals one that is absent. */

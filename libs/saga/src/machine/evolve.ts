@@ -7,7 +7,16 @@ import {
 } from '../definition/graph/saga-graph.js';
 import type { SagaFailure } from '../definition/types/saga-failure.js';
 import { decide } from './decide.js';
-import { backsOff, isBarred, isDone, isDropped, isUndecided, needsUndo, pivotPassed } from './predicates.js';
+import {
+  backsOff,
+  isBarred,
+  isDone,
+  isDropped,
+  isUndecided,
+  mayStart,
+  needsUndo,
+  pivotPassed,
+} from './predicates.js';
 import { compensationFailed, decidePending, isInProgress, overtaken, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
@@ -23,6 +32,9 @@ import { itemsOf, stepsOfKinds } from './step-map.js';
 import { compensated, completed, completedFanOuts } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
 import { incompatible } from './incompatible.js';
+import { changeState, changeStep } from './change-state.js';
+import { slotAwaited, slotGranted } from './slots.js';
+import { turnGranted } from './turn.js';
 import { refused, replied, requested, signalled, startWait, waitExpired } from './waits.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
@@ -34,14 +46,16 @@ type Transitions = {
 const TRANSITIONS: Transitions = {
   'step-started': (_, state, { step }) =>
     mayStart(state, step)
-      ? withStep(state, step, (s) => ({
-          ...s,
-          status: 'running',
-          attempts: s.attempts + 1,
-          retryAt: undefined,
-          permit: undefined,
-          active: true,
-        }))
+      ? withStep(state, step, (s) =>
+          changeStep(s, {
+            status: 'running',
+            attempts: s.attempts + 1,
+            retryAt: undefined,
+            permit: undefined,
+            slot: undefined,
+            active: true,
+          }),
+        )
       : state,
 
   'step-completed': (graph, state, { step, result }) =>
@@ -51,19 +65,23 @@ const TRANSITIONS: Transitions = {
 
   'condition-false': (_, state, { step }) =>
     mayStart(state, step) && stepState(state, step).status !== 'running'
-      ? withStep(state, step, (s) => ({ ...s, status: 'skipped', unknown: false, retryAt: undefined }))
+      ? withStep(state, step, (s) =>
+          changeStep(s, { status: 'skipped', unknown: false, retryAt: undefined, slot: undefined }),
+        )
       : state,
 
   'fan-out-started': (graph, state, { step, items }) => {
     const isFanOut = graph.steps.get(step)?.forEach !== undefined;
     if (!isFanOut || !mayStart(state, step) || stepState(state, step).items !== undefined) return state;
-    const next = withStep(state, step, (s) => ({ ...s, status: 'running', retryAt: undefined, items }));
+    const next = withStep(state, step, (s) =>
+      changeStep(s, { status: 'running', retryAt: undefined, items }),
+    );
     return items.length === 0 ? completed(graph, next, step, undefined) : next;
   },
 
   'delay-started': (_, state, { step, until }) =>
     mayStart(state, step) && stepState(state, step).status === 'pending'
-      ? withStep(state, step, (s) => ({ ...s, status: 'waiting', retryAt: until }))
+      ? withStep(state, step, (s) => changeStep(s, { status: 'waiting', retryAt: until }))
       : state,
 
   'wait-started': (graph, state, event) => {
@@ -80,33 +98,43 @@ const TRANSITIONS: Transitions = {
 
   'rate-limit-granted': (_, state, { step, at, key }) =>
     mayStart(state, step)
-      ? withStep(state, step, (s) => ({
-          ...s,
-          status: 'waiting',
-          retryAt: at,
-          permit: at,
-          ...(key !== undefined && { limitKey: key }),
-        }))
+      ? withStep(state, step, (s) =>
+          changeStep(s, {
+            status: 'waiting',
+            retryAt: at,
+            permit: at,
+            ...(key !== undefined && { limitKey: key }),
+          }),
+        )
       : state,
+
+  'slot-awaited': slotAwaited,
+
+  'slot-granted': slotGranted,
+
+  'turn-granted': turnGranted,
+
+  begun: (_, state) => (typeof state.turn === 'object' ? changeState(state, { turn: 'begun' }) : state),
 
   'probe-started': (graph, state, { step }) => {
     const { status, active } = stepState(state, step);
     const mayAsk = !isHeld(state) && state.status !== 'paused' && nodeOf(graph, step).probe !== undefined;
     return mayAsk && status === 'running' && !active
-      ? withStep(state, step, (s) => ({ ...s, active: true }))
+      ? withStep(state, step, (s) => changeStep(s, { active: true }))
       : state;
   },
 
   'compensation-started': (graph, state, { step }) =>
     mayBeUndone(graph, state, step)
-      ? withStep(state, step, (s) => ({
-          ...s,
-          status: 'compensating',
-          compensationAttempts: s.compensationAttempts + 1,
-          retryAt: undefined,
-          wait: undefined,
-          active: true,
-        }))
+      ? withStep(state, step, (s) =>
+          changeStep(s, {
+            status: 'compensating',
+            compensationAttempts: s.compensationAttempts + 1,
+            retryAt: undefined,
+            wait: undefined,
+            active: true,
+          }),
+        )
       : state,
 
   'compensation-requested': requested,
@@ -161,25 +189,29 @@ const TRANSITIONS: Transitions = {
     if (state.status === 'running') return startTurningBack(graph, state, { kind: 'error', error });
     // What it did is still to be undone, by an operator's retry.
     return state.status === 'compensating'
-      ? { ...state, status: 'stuck', heldPhase: 'compensating', failure: { ...state.failure!, error } }
+      ? changeState(state, {
+          status: 'stuck',
+          heldPhase: 'compensating',
+          failure: { ...state.failure!, error },
+        })
       : state;
   },
 
   paused: (_, state) =>
     (state.status === 'running' || state.status === 'compensating') && !isAnyActive(state)
-      ? { ...state, status: 'paused', heldPhase: state.status }
+      ? changeState(state, { status: 'paused', heldPhase: state.status })
       : state,
 
   unpaused: (_, state) =>
-    state.status === 'paused' ? { ...state, status: inWhich(state), heldPhase: undefined } : state,
+    state.status === 'paused' ? changeState(state, { status: inWhich(state), heldPhase: undefined }) : state,
 
-  aborted: (_, state, { reason }) => ({
-    ...state,
-    status: 'aborted',
-    heldPhase: undefined,
-    rollbackTo: undefined,
-    failure: state.failure ?? { kind: 'cancelled', reason },
-  }),
+  aborted: (_, state, { reason }) =>
+    changeState(state, {
+      status: 'aborted',
+      heldPhase: undefined,
+      rollbackTo: undefined,
+      failure: state.failure ?? { kind: 'cancelled', reason },
+    }),
 
   undone: (graph, state, { reason }) =>
     state.status === 'completed' && !pivotPassed(graph, state)
@@ -211,7 +243,7 @@ const TRANSITIONS: Transitions = {
   // Whether a saga settles does not depend on the time, only when it goes on does.
   settled: (graph, state, { status }) =>
     decide(graph, state, 0).settle === status
-      ? { ...state, status, heldPhase: isTerminal(status) ? undefined : inWhich(state) }
+      ? changeState(state, { status, heldPhase: isTerminal(status) ? undefined : inWhich(state) })
       : state,
 };
 
@@ -240,7 +272,7 @@ function withoutRetries(graph: SagaGraph, state: SagaState): SagaState {
 function hurried(state: SagaState, only: string | undefined): SagaState {
   const next = mapSteps(state, TIMED, (step, key) =>
     backsOff(step) && (only === undefined || key === only || stepOfKey(key) === only)
-      ? { ...step, retryAt: undefined }
+      ? changeStep(step, { retryAt: undefined })
       : step,
   );
   return next.steps === state.steps ? state : next;
@@ -257,25 +289,13 @@ function mayGoForwardAgain(state: SagaState): boolean {
  */
 function forwardAgain(graph: SagaGraph, state: SagaState): SagaState {
   const barred = [...graph.steps.keys()].filter((name) => isBarred(graph, state, name));
-  const needed = uncut(graph, { ...state, heldPhase: 'running', rollbackTo: undefined }, barred);
+  const needed = uncut(graph, changeState(state, { heldPhase: 'running', rollbackTo: undefined }), barred);
   const next = mapSteps(needed, GAVE_UP, (step, key) =>
     barred.includes(key)
-      ? { ...step, status: fresh(step), failures: 0, retryAt: undefined }
+      ? changeStep(step, { status: fresh(step), failures: 0, retryAt: undefined })
       : tryAgain(graph, needed, step, key),
   );
   return completedFanOuts(graph, unstuck(next));
-}
-
-/** Only steps that have not begun, wait for another attempt, or were lost in progress begin; none while compensating. */
-function mayStart(state: SagaState, key: string): boolean {
-  const step = stepState(state, key);
-  return (
-    state.status === 'running' &&
-    !step.active &&
-    !step.pruned &&
-    !awaitsChild(step) &&
-    (step.status === 'pending' || step.status === 'waiting' || step.status === 'running')
-  );
 }
 
 /** While compensating, and what a lost race or a failed optional step has left behind. */
@@ -304,13 +324,13 @@ function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: stri
   const isGone = isDropped(stepState(state, stepOfKey(key)));
   if (state.heldPhase === 'running' && step.status === 'failed' && !isGone) {
     return step.items
-      ? { ...step, status: 'running', retryAt: undefined }
-      : { ...step, status: fresh(step), failures: 0, retryAt: undefined, wait: whatCame(step) };
+      ? changeStep(step, { status: 'running', retryAt: undefined })
+      : changeStep(step, { status: fresh(step), failures: 0, retryAt: undefined, wait: whatCame(step) });
   }
   // A pivot that cannot be compensated is not tried: an operator has to say what became of it.
   const node = graph.steps.get(stepOfKey(key));
   return step.status === 'compensation_failed' && (node === undefined || canBeUndone(node))
-    ? { ...step, status: 'compensating', compensationFailures: 0, retryAt: undefined }
+    ? changeStep(step, { status: 'compensating', compensationFailures: 0, retryAt: undefined })
     : step;
 }
 
@@ -348,17 +368,16 @@ function reopenFanOut(state: SagaState, key: string): SagaState {
   const isOther = (_: number, item?: StepState) => item?.status === 'failed' && item !== itself;
   const count = stepState(state, name).items!.length;
   const isAnyOther = itemsOf(state.steps, name).search(count, ({ kinds }) => (kinds & FAILED) !== 0, isOther);
-  return isAnyOther ? state : withStep(state, name, (s) => ({ ...s, status: 'running' }));
+  return isAnyOther ? state : withStep(state, name, (s) => changeStep(s, { status: 'running' }));
 }
 
 function unstuck(state: SagaState): SagaState {
   const forward = state.heldPhase === 'running';
-  return {
-    ...state,
+  return changeState(state, {
     status: forward ? 'running' : 'compensating',
     heldPhase: undefined,
     failure: forward ? undefined : state.failure,
-  };
+  });
 }
 
 function inWhich({ status, heldPhase }: SagaState): 'running' | 'compensating' {

@@ -1,5 +1,6 @@
 import type { AttemptError, SagaFailure } from '../definition/types/saga-failure.js';
 import type { SagaState } from './saga-state.js';
+import { errorOf } from './attempt-error.js';
 import { isSameError } from './step-notes.js';
 
 /** A saga's failure without its error, which is the error of an attempt of the step that failed. */
@@ -22,8 +23,7 @@ export function attemptOfFailure({ failure, steps }: SagaState): number | undefi
 export function failureOf({ attempt, ...failure }: FailedAttempt, steps: SagaState['steps']): SagaFailure {
   const found = attemptIn(steps.get(failure.step!)?.errors ?? [], attempt);
   if (found === undefined) return failure;
-  const { attempt: _, at: __, during: ___, ...error } = found;
-  return { ...failure, error };
+  return { ...failure, error: errorOf(found) };
 }
 
 function attemptIn(errors: readonly AttemptError[], attempt: number): AttemptError | undefined {

@@ -8,6 +8,7 @@ import { tolerate } from './join-any.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsReply, isTerminal, type SagaState, stepState } from './saga-state.js';
 import { savepointFor, startTurningBack } from './savepoints.js';
+import { changeState, changeStep } from './change-state.js';
 import { giveUpWaiting, withError, withStep } from './step-changes.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
@@ -29,15 +30,16 @@ export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'s
     goesOn(graph, state, stepOfKey(key)) &&
     mayRetry(retry, failures, event.retryable) &&
     (idempotent || !event.unknown);
-  const next = withStep(state, key, (step) => ({
-    ...step,
-    status: again ? 'waiting' : 'failed',
-    failures,
-    unknown: before.unknown || event.unknown,
-    retryAt: again ? now + nextDelay(retry, failures, event) : undefined,
-    errors: withError(step, event.error, now, 'step'),
-    active: false,
-  }));
+  const next = withStep(state, key, (step) =>
+    changeStep(step, {
+      status: again ? 'waiting' : 'failed',
+      failures,
+      unknown: before.unknown || event.unknown,
+      retryAt: again ? now + nextDelay(retry, failures, event) : undefined,
+      errors: withError(step, event.error, now, 'step'),
+      active: false,
+    }),
+  );
   return again
     ? next
     : failPermanently(graph, next, key, { kind: event.kind, step: key, error: event.error });
@@ -62,16 +64,15 @@ export function compensationFailed(
   const policy = nodeOf(graph, event.step).compensationRetry;
   return withStep(state, event.step, (step) => {
     const failures = step.compensationFailures + 1;
-    const failed = {
-      ...step,
+    const failed = changeStep(step, {
       compensationFailures: failures,
       errors: withError(step, event.error, event.now, 'compensation'),
       wait: undefined,
       active: false,
-    };
+    });
     return mayRetry(policy, failures, event.retryable)
-      ? { ...failed, retryAt: event.now + nextDelay(policy, failures, event) }
-      : { ...failed, status: 'compensation_failed' };
+      ? changeStep(failed, { retryAt: event.now + nextDelay(policy, failures, event) })
+      : changeStep(failed, { status: 'compensation_failed' });
   });
 }
 
@@ -89,7 +90,7 @@ export function failPermanently(
   const name = stepOfKey(key);
   let state = given;
   if (key !== name)
-    state = withStep(state, name, (step) => ({ ...step, status: 'failed', retryAt: undefined }));
+    state = withStep(state, name, (step) => changeStep(step, { status: 'failed', retryAt: undefined }));
   if (!goesOn(graph, state, name) || isPendingFor(graph, state, name)) return state;
   if (nodeOf(graph, name).optional) return continueWithout(state, name);
   const tolerated = tolerate(graph, state, name);
@@ -106,7 +107,7 @@ export function failPermanently(
     mayHavePassed(nodeOf(graph, name), stepState(state, name)) ||
     (graph.onFailure === 'suspend' && savepoint === undefined);
   if (!halts) return startTurningBack(graph, state, failure);
-  return { ...state, failure };
+  return changeState(state, { failure });
 }
 
 /** An optional step has failed. Items that have not begun never will; those in progress settle, and are undone. */
@@ -116,7 +117,7 @@ function continueWithout(state: SagaState, name: string): SagaState {
     (known, _, index) => withStep(known, itemKey(name, index), giveUpWaiting),
     state,
   );
-  return withStep(next, name, (step) => ({ ...step, continued: true }));
+  return withStep(next, name, (step) => changeStep(step, { continued: true }));
 }
 
 /** Is this step's branch still on its way forward, so that its failure matters? */
@@ -164,7 +165,7 @@ export function decidePending(graph: SagaGraph, state: SagaState): SagaState {
 export function overtaken(state: SagaState, { kind, reason }: SagaFailure, step: string): SagaState {
   // A request is found again by each worker that takes the saga over.
   if (state.overtaken?.kind === kind && state.overtaken.step === step) return state;
-  return { ...state, overtaken: { kind, step, ...(reason !== undefined && { reason }) } };
+  return changeState(state, { overtaken: { kind, step, ...(reason !== undefined && { reason }) } });
 }
 
 /** @param cause what the rollback was called for */

@@ -1,5 +1,6 @@
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import { decide, type Decision } from './decide.js';
+import { decide } from './decide.js';
+import type { Decision } from './plan.js';
 import { evolve } from './evolve.js';
 import type { SagaEvent } from './saga-event.js';
 import type { SagaState } from './saga-state.js';

@@ -8,9 +8,15 @@ interface Relations {
   readonly hasSubSagas: boolean;
   /** Some step waits for a signal, or for an operator. */
   readonly hasWaits: boolean;
+  /** Some step waits for an operator. */
+  readonly hasApprovals: boolean;
+  /** Some step has a limit over all sagas. */
+  readonly hasSlots: boolean;
   readonly pivots: readonly string[];
   /** In topological order. */
   readonly savepoints: readonly string[];
+  /** Their names, as the row of a saga that has not begun shows them. */
+  readonly firstSteps: string;
   /** The place of each step in topological order, from 0. */
   readonly places: ReadonlyMap<string, number>;
   readonly descendants: Map<string, ReadonlySet<string>>;
@@ -27,8 +33,11 @@ export function relationsOf(graph: SagaGraph): Relations {
       hasOptional: nodes.some((node) => node.optional),
       hasSubSagas: nodes.some(startsSaga),
       hasWaits: nodes.some(({ wait, compensationReply }) => (wait ?? compensationReply) !== undefined),
+      hasApprovals: nodes.some(({ kind }) => kind === 'approval'),
+      hasSlots: nodes.some((node) => node.sharedConcurrency !== undefined),
       pivots: nodes.filter((node) => node.pivot).map((node) => node.name),
       savepoints: nodes.filter((node) => node.savepoint).map((node) => node.name),
+      firstSteps: nodes.flatMap(({ name, after }) => (after.length === 0 ? name : [])).join(', '),
       places: new Map(nodes.map(({ name }, place) => [name, place])),
       descendants: new Map(),
     };

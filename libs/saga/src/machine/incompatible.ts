@@ -1,5 +1,6 @@
 import type { SagaEvent } from './saga-event.js';
 import type { SagaState } from './saga-state.js';
+import { changeState, changeStep } from './change-state.js';
 import { withError, withStep } from './step-changes.js';
 
 /**
@@ -21,13 +22,14 @@ export function incompatible(
   });
   let next = state;
   for (const { step, problem } of missing)
-    next = withStep(next, step, (s) => ({ ...s, errors: withError(s, errorOf(problem), now, during) }));
+    next = withStep(next, step, (s) =>
+      changeStep(s, { errors: withError(s, errorOf(problem), now, during) }),
+    );
   const error = errorOf(missing.map(({ problem }) => problem).join('; '));
   // The compensations receive the failure that made the saga compensate.
-  return {
-    ...next,
+  return changeState(next, {
     status: 'stuck',
     heldPhase: status,
     failure: failure ?? { kind: 'error', step: first.step, error },
-  };
+  });
 }

@@ -2,6 +2,7 @@ import { itemKey, type SagaGraph, type StepNode } from '../definition/graph/saga
 import { isDone, isRace } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { awaitsChild, type SagaState, stepState } from './saga-state.js';
+import { changeStep } from './change-state.js';
 import { giveUpWaiting, withStep } from './step-changes.js';
 
 /** A step has completed: the joins that race it against others, and were not won yet, are won by it. */
@@ -10,7 +11,7 @@ export function winRaces(graph: SagaGraph, state: SagaState, winner: string): Sa
   let next = state;
   for (const name of graph.steps.get(winner)!.dependents) {
     if (isRace(graph.steps.get(name)!) && stepState(next, name).wonBy === undefined) {
-      next = withStep(next, name, (step) => ({ ...step, wonBy: winner }));
+      next = withStep(next, name, (step) => changeStep(step, { wonBy: winner }));
     }
   }
   return next === state ? state : pruneLosers(graph, next);
@@ -77,8 +78,14 @@ function prune(state: SagaState, name: string): SagaState {
   return withStep(next, name, (step) => {
     const idle = (step.status === 'pending' || step.status === 'waiting') && !step.active;
     return idle && !step.unknown && !awaitsChild(step)
-      ? { ...step, status: 'skipped', retryAt: undefined, wait: undefined, pruned: true }
-      : { ...giveUpWaiting(step), pruned: true };
+      ? changeStep(step, {
+          status: 'skipped',
+          retryAt: undefined,
+          wait: undefined,
+          slot: undefined,
+          pruned: true,
+        })
+      : changeStep(giveUpWaiting(step), { pruned: true });
   });
 }
 
@@ -89,7 +96,7 @@ export function uncut(graph: SagaGraph, state: SagaState, names: readonly string
     const { pruned: isPruned, wonBy } = stepState(next, name);
     if (!isPruned) continue;
     const node = graph.steps.get(name)!;
-    next = withStep(next, name, (step) => ({ ...step, pruned: false }));
+    next = withStep(next, name, (step) => changeStep(step, { pruned: false }));
     const needed = node.after.filter((entry) => !isRace(node) || wonBy === undefined || wonBy === entry);
     next = uncut(
       graph,

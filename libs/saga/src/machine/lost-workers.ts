@@ -15,7 +15,9 @@ import { type SagaState, stepState } from './saga-state.js';
 import { type StepStatus } from '../definition/types/saga-status.js';
 import { withError, withStep } from './step-changes.js';
 import { KIND } from './step-kinds.js';
+import { changeState, changeStep } from './change-state.js';
 import { stepsOfKinds } from './step-map.js';
+import { turnLost } from './turn.js';
 
 /**
  * Workers were lost with this saga, one after the other. Whatever each may have been doing may have happened: the
@@ -37,6 +39,7 @@ export function takenOver(
     const lease = leases[leases.length - losts + lost];
     for (const key of suspects) next = withLoss(next, attemptLost(graph, next, key, now), key, lease);
   }
+  if (graph.rateLimit) next = turnLost(graph, state, next, now);
   if (losses <= bound) return next;
   const error = {
     name: 'WorkerLostError',
@@ -44,14 +47,13 @@ export function takenOver(
   };
   const during = next.status === 'running' ? 'step' : 'compensation';
   for (const key of suspects) {
-    next = withStep(next, key, (step) => ({ ...step, errors: withError(step, error, now, during) }));
+    next = withStep(next, key, (step) => changeStep(step, { errors: withError(step, error, now, during) }));
   }
-  return {
-    ...next,
+  return changeState(next, {
     status: 'stuck',
     heldPhase: next.status === 'compensating' ? 'compensating' : 'running',
     failure: next.failure ?? { kind: 'error', error },
-  };
+  });
 }
 
 /** The worker lets go of what is in progress. */
@@ -100,28 +102,31 @@ function attemptLost(graph: SagaGraph, state: SagaState, key: string, now: numbe
   const node = nodeOf(graph, key);
   const step = stepState(state, key);
   if (step.status !== 'pending' && step.status !== 'waiting' && step.status !== 'running') {
-    return withStep(state, key, (s) => ({
-      ...s,
-      compensationAttempts: s.compensationAttempts + (s.active ? 0 : 1),
-      active: false,
-    }));
+    return withStep(state, key, (s) =>
+      changeStep(s, {
+        compensationAttempts: s.compensationAttempts + (s.active ? 0 : 1),
+        active: false,
+      }),
+    );
   }
   if (!node.idempotent) {
     // Its start is recorded before it runs: no record, no run.
     if (step.status !== 'running') return state;
     // The next worker calls its probe.
-    if (node.probe !== undefined) return withStep(state, key, (s) => ({ ...s, active: false }));
+    if (node.probe !== undefined) return withStep(state, key, (s) => changeStep(s, { active: false }));
     return atMostOnceInterrupted(graph, state, key, now);
   }
-  return withStep(state, key, (s) => ({
-    ...s,
-    // Compensation does not wait: a forward attempt that was lost then is over.
-    status: goesOn(graph, state, node.name) ? 'pending' : 'failed',
-    attempts: s.attempts + (s.status === 'running' ? 0 : 1),
-    unknown: s.unknown || !leavesNothing(node),
-    permit: undefined,
-    active: false,
-  }));
+  return withStep(state, key, (s) =>
+    changeStep(s, {
+      // Compensation does not wait: a forward attempt that was lost then is over.
+      status: goesOn(graph, state, node.name) ? 'pending' : 'failed',
+      attempts: s.attempts + (s.status === 'running' ? 0 : 1),
+      unknown: s.unknown || !leavesNothing(node),
+      permit: undefined,
+      slot: undefined,
+      active: false,
+    }),
+  );
 }
 
 function atMostOnceInterrupted(graph: SagaGraph, state: SagaState, key: string, now: number): SagaState {
@@ -129,14 +134,15 @@ function atMostOnceInterrupted(graph: SagaGraph, state: SagaState, key: string, 
     name: 'StepInterruptedError',
     message: `The at-most-once step '${key}' was interrupted; its outcome is unknown, and it is not run again`,
   };
-  const next = withStep(state, key, (step) => ({
-    ...step,
-    status: 'failed',
-    failures: step.failures + 1,
-    unknown: true,
-    errors: withError(step, error, now, 'step'),
-    active: false,
-  }));
+  const next = withStep(state, key, (step) =>
+    changeStep(step, {
+      status: 'failed',
+      failures: step.failures + 1,
+      unknown: true,
+      errors: withError(step, error, now, 'step'),
+      active: false,
+    }),
+  );
   return failPermanently(graph, next, key, { kind: 'error', step: key, error });
 }
 

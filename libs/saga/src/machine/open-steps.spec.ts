@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
-import { type Decision, decide } from './decide.js';
+import { decide } from './decide.js';
+import type { Decision } from './plan.js';
 import { evolve } from './evolve.js';
 import { openSteps } from './open-steps.js';
 import type { SagaEvent } from './saga-event.js';

@@ -5,6 +5,7 @@ import { evolve } from './evolve.js';
 import { relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, awaitsReply, isTerminal, type SagaState, stepState } from './saga-state.js';
+import { changeState, changeStep } from './change-state.js';
 import { withStep } from './step-changes.js';
 
 /** A compensation that compensating would run. */
@@ -36,7 +37,8 @@ export interface PlannedRollback {
 
 /** Plays compensating through, as if everything were undone at the first attempt. Of a completed saga too. */
 export function planRollback(graph: SagaGraph, given: SagaState): PlannedRollback {
-  const standing: SagaState = given.status === 'completed' ? { ...given, status: 'running' } : given;
+  const standing: SagaState =
+    given.status === 'completed' ? changeState(given, { status: 'running' }) : given;
   if (isTerminal(standing.status)) return { compensations: [], kept: [], inProgress: [] };
   const kept = [...graph.steps.values()]
     .filter((node) => !canBeUndone(node) && tookEffect(standing, node))
@@ -72,7 +74,7 @@ function withFailedPivots(graph: SagaGraph, state: SagaState): SagaState {
     const [node, step] = [graph.steps.get(name)!, stepState(next, name)];
     const isInDoubt = isUndecided(node, step) || mayHavePassed(node, step) || isBarred(graph, next, name);
     if (!isInDoubt || awaitsChild(step)) return next;
-    return withStep(next, name, (s) => ({ ...s, status: 'failed', unknown: false, active: false }));
+    return withStep(next, name, (s) => changeStep(s, { status: 'failed', unknown: false, active: false }));
   }, state);
 }
 

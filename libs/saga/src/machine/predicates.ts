@@ -1,7 +1,7 @@
 import { type SagaGraph, type StepNode, canBeUndone, startsSaga } from '../definition/graph/saga-graph.js';
 import { relationsOf } from './graph-relations.js';
 import { FAILED, KIND } from './step-kinds.js';
-import { awaitsChild, type SagaState, type StepState, stepState } from './saga-state.js';
+import { awaitsChild, awaitsSlot, type SagaState, type StepState, stepState } from './saga-state.js';
 
 /** Done going forward: those that wait for it may begin. */
 export function isDone(step: StepState): boolean {
@@ -90,6 +90,23 @@ export function isReady(state: SagaState, node: StepNode, step: StepState): bool
   const able = node.after.map((name) => stepState(state, name)).filter((entry) => !entry.pruned);
   if (able.some((entry) => entry.status === 'completed')) return true;
   return able.length > 0 && able.every((entry) => entry.status === 'skipped' || entry.continued === true);
+}
+
+/** It waits for a slot of its limit over all sagas. The class may have none any more: then it begins. */
+export function isQueued(node: StepNode, step: StepState): boolean {
+  return node.sharedConcurrency !== undefined && awaitsSlot(step);
+}
+
+/** Only steps that have not begun, wait for another attempt, or were lost in progress begin; none while compensating. */
+export function mayStart(state: SagaState, key: string): boolean {
+  const step = stepState(state, key);
+  return (
+    state.status === 'running' &&
+    !step.active &&
+    !step.pruned &&
+    !awaitsChild(step) &&
+    (step.status === 'pending' || step.status === 'waiting' || step.status === 'running')
+  );
 }
 
 /** It, or its compensation, has failed and waits for another attempt. */

@@ -4,6 +4,7 @@ import type { SagaEvent } from './saga-event.js';
 import { awaitsReply, awaitsSignal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
 import { KIND, TIMED } from './step-kinds.js';
+import { changeStep } from './change-state.js';
 import { stepsOfKinds } from './step-map.js';
 
 /** What ends at a time that an operator can move: a delay, a wait for a signal or a decision, the wait for another attempt. */
@@ -36,7 +37,9 @@ export function rescheduled(
   const wait = timedWaitOf(state, key);
   if (wait === undefined) return state;
   return withStep(state, key, (step) =>
-    wait === 'wait' ? { ...step, wait: { ...step.wait!, until: at } } : { ...step, retryAt: at },
+    wait === 'wait'
+      ? changeStep(step, { wait: { ...step.wait!, until: at } })
+      : changeStep(step, { retryAt: at }),
   );
 }
 

@@ -59,6 +59,14 @@ export type SagaEvent =
       /** The key of the limit, if it has one. */
       readonly key?: string;
     }
+  /** No slot of its limit over all sagas, or of this key of it, is free: the step waits for one. */
+  | { readonly type: 'slot-awaited'; readonly step: string; readonly key?: string; readonly now: number }
+  /** It has one. */
+  | { readonly type: 'slot-granted'; readonly step: string }
+  /** The rate limit of its name lets the saga begin at this time, or soon after. */
+  | { readonly type: 'turn-granted'; readonly at: number; readonly key?: string }
+  /** That time has come. */
+  | { readonly type: 'begun' }
   /** The probe of an interrupted at-most-once step is being asked; its answer ends as the step's attempt would. */
   | { readonly type: 'probe-started'; readonly step: string }
   /** What came after the savepoint is undone: forward again. */

@@ -16,12 +16,22 @@ export interface WaitState {
   readonly signal: string;
   /** Milliseconds since the epoch: no waiting past it. */
   readonly until?: number;
+  /** When it began to wait for an operator's decision; milliseconds since the epoch. Undefined: it waits for something else. */
+  readonly since?: number;
   /** The number of people who have to approve. Undefined: one. */
   readonly quorum?: number;
   /** The number of the signal that came. Undefined: none has. */
   readonly takenSignal?: number;
   /** What came with it; JSON text. Undefined: nothing. */
   readonly payload?: string;
+}
+
+/** The wait of a step, or an item, until fewer attempts of it are in progress in all sagas together. */
+export interface SlotWait {
+  /** The key of the limit, if it has one. */
+  readonly key?: string;
+  /** Since when it waits; milliseconds since the epoch. */
+  readonly since: number;
 }
 
 /** A lease that ran out while a worker held it. Times are milliseconds since the epoch, by the database's clock. */
@@ -81,6 +91,8 @@ export interface StepState {
   readonly permit?: number;
   /** The key of that limit; it counts together with `permit` only. Undefined: it has none. */
   readonly limitKey?: string;
+  /** It waits for a slot of its `concurrency`; it counts while the step is `waiting` only. Undefined: it does not. */
+  readonly slot?: SlotWait;
   /** Nothing needs it any more, since a join any was won by others: it does not begin, and is undone if it completed. */
   readonly pruned: boolean;
   /** It failed permanently, and the saga continues without it: its dependents go on, and what it did is undone. */
@@ -111,6 +123,13 @@ export interface OvertakenRollback {
   readonly step: string;
 }
 
+/** The time at which the rate limit of its name lets a saga begin; milliseconds since the epoch. */
+export interface SagaTurn {
+  readonly at: number;
+  /** The key of the limit, if it has one. */
+  readonly key?: string;
+}
+
 export interface SagaState {
   readonly status: SagaStatus;
   /** While stuck, suspended or paused: what it was doing, and goes back to on retry, or when it is resumed. */
@@ -130,6 +149,8 @@ export interface SagaState {
   readonly deadline?: number;
   /** By name: the number of the last signal that a step has taken; those before it were taken, too. */
   readonly lastTakenSignals?: Readonly<Record<string, number>>;
+  /** If the saga has a rate limit: when it may begin, or that it has. Undefined: it has begun if it has steps. */
+  readonly turn?: SagaTurn | 'begun';
 }
 
 export const PENDING: StepState = Object.freeze({
@@ -177,6 +198,11 @@ export function awaitsChild({ status, child }: StepState): boolean {
 /** Its signal has not come yet. */
 export function awaitsSignal({ status, wait, active }: StepState): boolean {
   return status === 'waiting' && !active && wait !== undefined && wait.takenSignal === undefined;
+}
+
+/** As many attempts of it are in progress in all sagas as may be: it waits for one of them to end. */
+export function awaitsSlot({ status, slot, active }: StepState): boolean {
+  return status === 'waiting' && !active && slot !== undefined;
 }
 
 /** Its compensation was requested, and is not confirmed yet. */

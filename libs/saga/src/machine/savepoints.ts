@@ -6,6 +6,7 @@ import { undecidedPivot, withoutPending } from './pivots.js';
 import { pruneAgain, pruneLosers, winRaces } from './join-any.js';
 import { ALL } from './step-kinds.js';
 import { PENDING, type SagaState, isKept, stepState } from './saga-state.js';
+import { changeState, changeStep } from './change-state.js';
 import { GIVES_UP, giveUpWaiting, mapSteps, withStep } from './step-changes.js';
 
 /** The savepoint from which the saga may go forward again after this step's failure: the last of its ancestors. */
@@ -42,19 +43,18 @@ export function startTurningBack(
 ): SagaState {
   if (undecidedPivot(graph, state, rollbackTo) !== undefined) {
     const status = state.heldPhase ?? (state.status === 'compensating' ? 'compensating' : 'running');
-    return { ...state, status, heldPhase: undefined, pendingRollback: { failure, rollbackTo } };
+    return changeState(state, { status, heldPhase: undefined, pendingRollback: { failure, rollbackTo } });
   }
   const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
   const next = mapSteps(state, GIVES_UP, (step, key) =>
     region === undefined || region.has(stepOfKey(key)) ? giveUpWaiting(step) : step,
   );
-  return {
-    ...withoutPending(next),
+  return changeState(withoutPending(next), {
     status: 'compensating',
     heldPhase: undefined,
     failure,
     rollbackTo,
-  };
+  });
 }
 
 /** What came after the savepoint is undone: all of it is to happen again, in a new round. */
@@ -71,7 +71,7 @@ export function resume(graph: SagaGraph, state: SagaState): SagaState {
     if (!region.has(stepOfKey(key))) return step;
     // A race that was won from outside stays so, unless its winner is being undone in its turn.
     const won = wonBy !== undefined && !region.has(wonBy) && isKept(state, wonBy) ? wonBy : undefined;
-    return { ...PENDING, errors, round, wonBy: won, ...(lost && { lost }) };
+    return changeStep(PENDING, { errors, round, wonBy: won, ...(lost && { lost }) });
   });
   // Outside, a step behind a pivot may have failed permanently meanwhile: the saga will be stuck at it.
   const gaveUp = [...graph.steps.keys()].some((name) => {
@@ -79,8 +79,14 @@ export function resume(graph: SagaGraph, state: SagaState): SagaState {
     return !region.has(name) && step.status === 'failed' && !isDropped(step);
   });
   const failure = gaveUp ? state.failure : undefined;
-  let next: SagaState = { ...state, status: 'running', failure, rollbackTo: undefined, round, steps };
-  next = withStep(next, savepoint, (step) => ({ ...step, returns: step.returns + 1 }));
+  let next: SagaState = changeState(state, {
+    status: 'running',
+    failure,
+    rollbackTo: undefined,
+    round,
+    steps,
+  });
+  next = withStep(next, savepoint, (step) => changeStep(step, { returns: step.returns + 1 }));
   if (!relationsOf(graph).hasJoinAny) return next;
   next = pruneAgain(graph, next, region);
   // Others can be won from outside at once, by what completed there meanwhile.

@@ -1,23 +1,24 @@
 import type { AttemptError, SerializedError } from '../definition/types/saga-failure.js';
+import { attemptError } from './attempt-error.js';
 import { KIND, TIMED } from './step-kinds.js';
 import { stepOfKey } from '../definition/graph/saga-graph.js';
 import { awaitsChild, PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
+import { changeState, changeStep } from './change-state.js';
 import { mapOfKinds, StepMap } from './step-map.js';
 
 /** Failed attempts kept per step. */
 export const ERRORS_KEPT = 5;
 
 export function withStep(state: SagaState, key: string, change: (step: StepState) => StepState): SagaState {
-  return {
-    ...state,
+  return changeState(state, {
     steps: StepMap.with(state.steps, key, change(state.steps.get(key) ?? unbegun(state, key))),
-  };
+  });
 }
 
 /** Items are in the round of their step. */
 function unbegun(state: SagaState, key: string): StepState {
   const name = stepOfKey(key);
-  return name === key ? PENDING : { ...PENDING, round: stepState(state, name).round };
+  return name === key ? PENDING : changeStep(PENDING, { round: stepState(state, name).round });
 }
 
 /** Changes the steps and items of some kinds, of those that something has happened to. */
@@ -26,7 +27,7 @@ export function mapSteps(
   kinds: number,
   change: (step: StepState, key: string) => StepState,
 ): SagaState {
-  return { ...state, steps: mapOfKinds(state.steps, kinds, change) };
+  return changeState(state, { steps: mapOfKinds(state.steps, kinds, change) });
 }
 
 export function withError(
@@ -36,20 +37,20 @@ export function withError(
   during: AttemptError['during'],
 ): AttemptError[] {
   const attempt = during === 'step' ? step.attempts : step.compensationAttempts;
-  return [...step.errors, { ...error, attempt, at: new Date(now).toISOString(), during }].slice(-ERRORS_KEPT);
+  return [...step.errors, attemptError(error, attempt, now, during)].slice(-ERRORS_KEPT);
 }
 
 /** What `giveUpWaiting` changes. */
-export const GIVES_UP = KIND.pending | KIND.waiting | KIND.running | TIMED;
+export const GIVES_UP = KIND.pending | KIND.waiting | KIND.queued | KIND.running | TIMED;
 
 /** No further attempt will be made. */
 export function giveUpWaiting(step: StepState): StepState {
   if (step.active || step.status === 'completed' || step.status === 'failed' || awaitsChild(step))
     return step;
   // A fan-out that is not done; its items are looked at by themselves.
-  if (step.items && step.status === 'running') return { ...step, status: 'failed' };
+  if (step.items && step.status === 'running') return changeStep(step, { status: 'failed' });
   if (step.status !== 'waiting' && step.status !== 'pending') return step;
   return step.attempts > 0
-    ? { ...step, status: 'failed', retryAt: undefined, wait: undefined }
-    : { ...step, status: 'pending', retryAt: undefined, wait: undefined };
+    ? changeStep(step, { status: 'failed', retryAt: undefined, wait: undefined, slot: undefined })
+    : changeStep(step, { status: 'pending', retryAt: undefined, wait: undefined, slot: undefined });
 }

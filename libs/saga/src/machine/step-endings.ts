@@ -5,6 +5,7 @@ import { winRaces } from './join-any.js';
 import { type SagaState, type StepState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
 import { DONE } from './step-kinds.js';
+import { changeStep } from './change-state.js';
 import { itemsOf } from './step-map.js';
 
 /** A step, or an item, is done, and with its last item the fan-out. */
@@ -15,19 +16,21 @@ export function completed(
   result: string | undefined,
 ): SagaState {
   const name = stepOfKey(key);
-  let next = withStep(state, key, (s) => ({
-    ...s,
-    status: 'completed',
-    unknown: false,
-    result,
-    retryAt: undefined,
-    wait: undefined,
-    active: false,
-  }));
+  let next = withStep(state, key, (s) =>
+    changeStep(s, {
+      status: 'completed',
+      unknown: false,
+      result,
+      retryAt: undefined,
+      wait: undefined,
+      slot: undefined,
+      active: false,
+    }),
+  );
   if (key !== name) {
     const { items, status } = stepState(next, name);
     if (status !== 'running' || !areDone(next, name, items!)) return next;
-    next = withStep(next, name, (s) => ({ ...s, status: 'completed' }));
+    next = withStep(next, name, (s) => changeStep(s, { status: 'completed' }));
   }
   // What is about to be undone wins nothing.
   return goesOn(graph, next, name) ? winRaces(graph, next, name) : next;
@@ -39,7 +42,7 @@ export function completedFanOuts(graph: SagaGraph, state: SagaState): SagaState 
   for (const { name, forEach } of graph.steps.values()) {
     const { items, status } = stepState(next, name);
     if (!forEach || !items || status !== 'running' || !areDone(next, name, items)) continue;
-    next = withStep(next, name, (s) => ({ ...s, status: 'completed' }));
+    next = withStep(next, name, (s) => changeStep(s, { status: 'completed' }));
     if (goesOn(graph, next, name)) next = winRaces(graph, next, name);
   }
   return next;
@@ -52,13 +55,14 @@ function areDone(state: SagaState, name: string, items: readonly string[]): bool
 
 /** A step, or an item, is undone, and with its last item the fan-out. */
 export function compensated(graph: SagaGraph, state: SagaState, key: string): SagaState {
-  const next = withStep(state, key, (s) => ({
-    ...s,
-    status: 'compensated',
-    retryAt: undefined,
-    wait: undefined,
-    active: false,
-  }));
+  const next = withStep(state, key, (s) =>
+    changeStep(s, {
+      status: 'compensated',
+      retryAt: undefined,
+      wait: undefined,
+      active: false,
+    }),
+  );
   const name = stepOfKey(key);
   const node = graph.steps.get(name);
   if (key === name || node === undefined) return next;
@@ -74,5 +78,5 @@ export function compensated(graph: SagaGraph, state: SagaState, key: string): Sa
     ({ kinds }) => (kinds & kindsLeft) !== 0,
     isLeft,
   );
-  return !isAnyLeft ? withStep(next, name, (s) => ({ ...s, status: 'compensated' })) : next;
+  return !isAnyLeft ? withStep(next, name, (s) => changeStep(s, { status: 'compensated' })) : next;
 }

@@ -1,5 +1,5 @@
 import type { StepStatus } from '../definition/types/saga-status.js';
-import type { StepState } from './saga-state.js';
+import { awaitsSlot, type StepState } from './saga-state.js';
 
 /** How a step or an item stands, as one bit: a search of many steps skips the kinds that it does not look for. */
 export const KIND = {
@@ -20,8 +20,10 @@ export const KIND = {
   compensating: 1_024,
   compensated: 2_048,
   compensationFailed: 4_096,
+  /** It waits for a slot of its limit over all sagas. */
+  queued: 8_192,
   /** Nothing has happened to it. */
-  missing: 8_192,
+  missing: 16_384,
 } as const;
 
 const BY_STATUS: Readonly<Record<StepStatus, number>> = {
@@ -45,6 +47,7 @@ export function kindOf(step: StepState | undefined): number {
     if (status === 'waiting' || status === 'pending') return KIND.timed;
     if (status === 'compensating') return KIND.timedBack;
   }
+  if (awaitsSlot(step)) return KIND.queued;
   return status === 'failed' && step.unknown ? KIND.inDoubt : BY_STATUS[status];
 }
 
@@ -61,6 +64,7 @@ export const UNSETTLED =
   TIMED |
   KIND.pending |
   KIND.waiting |
+  KIND.queued |
   KIND.running |
   FAILED |
   KIND.compensating |

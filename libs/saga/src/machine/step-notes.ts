@@ -1,3 +1,4 @@
+import { attemptError } from './attempt-error.js';
 import type { AttemptError, SerializedError } from '../definition/types/saga-failure.js';
 import type { SagaState, StepState } from './saga-state.js';
 import { ERRORS_KEPT } from './step-changes.js';
@@ -50,7 +51,7 @@ type NotedKey = (typeof NOTED)[number];
 /** What a note has no room for, by name: the compiler misses what is added to a step and is nowhere. */
 const ROWS_ONLY = Object.keys({
   ...{ result: true, round: true, returns: true, items: true, wonBy: true, permit: true },
-  ...{ limitKey: true },
+  ...{ limitKey: true, slot: true },
   ...{ pruned: true, continued: true, child: true, wait: true, lost: true },
 } satisfies Record<Exclude<keyof StepState, NotedKey | 'errors' | 'active'>, true>) as (keyof StepState)[];
 
@@ -160,7 +161,7 @@ function withRepeats(
 
 /** The error of another attempt that failed with the same one. */
 export function repeated(error: AttemptError, [attempt, at, during]: RepeatedError): AttemptError {
-  return { ...error, attempt, at: new Date(at).toISOString(), during };
+  return attemptError(error, attempt, at, during);
 }
 
 /** The same error, whenever it happened. */

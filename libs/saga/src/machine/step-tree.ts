@@ -7,6 +7,9 @@ const WIDTH = 1 << BITS;
 
 type Slot = Branch | StepState | undefined;
 
+/** What takes the place of another item. */
+const IN_PROGRESS = KIND.active | KIND.queued;
+
 /** What a search needs to know of a part of the tree before it looks into it. */
 export interface Part {
   /** The kinds of what is in it, together. */
@@ -41,7 +44,7 @@ class Branch implements Part {
     return this.earliest;
   }
 
-  /** Those of which an attempt is in progress. */
+  /** Those of which an attempt is in progress, or waits for a slot. */
   get active(): number {
     if (this.summed === 0) this.sum();
     return this.inProgress;
@@ -67,7 +70,7 @@ class Branch implements Part {
   private sumStep(step: StepState): number {
     const kind = kindOf(step);
     if (kind & TIMED) this.earliest = Math.min(this.earliest, step.retryAt!);
-    if (kind === KIND.active) this.inProgress += 1;
+    if (kind & IN_PROGRESS) this.inProgress += 1;
     return kind;
   }
 }
@@ -122,15 +125,20 @@ export class StepTree {
     return new StepTree(changed(root, index, step), Math.max(this.length, index + 1), size);
   }
 
-  /** Those before `limit` of which an attempt is in progress. */
+  /** Is any of these kinds? */
+  has(kinds: number): boolean {
+    return (this.root.kinds & kinds) !== 0;
+  }
+
+  /** Those before `limit` of which an attempt is in progress, or waits for a slot. */
   activeBefore(limit: number): number {
     if (limit >= this.length) return this.root.active;
     let active = 0;
     this.search(
       limit,
-      ({ kinds }) => (kinds & KIND.active) !== 0,
+      ({ kinds }) => (kinds & IN_PROGRESS) !== 0,
       (_, step) => {
-        if (step?.active) active += 1;
+        if (kindOf(step) & IN_PROGRESS) active += 1;
       },
     );
     return active;

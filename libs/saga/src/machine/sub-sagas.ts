@@ -3,6 +3,7 @@ import { failPermanently, goesOn, isInProgress } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, type ChildState, type SagaState, type StepState, stepState } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
+import { changeStep } from './change-state.js';
 import { compensated, completed } from './step-endings.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
@@ -16,7 +17,7 @@ export function childStarted(
   if (!isInProgress(state, key, 'running')) return state;
   // What would have to be compensated at once does not begin.
   if (!goesOn(graph, state, key)) {
-    return withStep(state, key, (step) => ({ ...step, status: 'failed', active: false }));
+    return withStep(state, key, (step) => changeStep(step, { status: 'failed', active: false }));
   }
   return withPhase(state, key, { id: child, phase: 'running' }, 'waiting');
 }
@@ -50,12 +51,13 @@ export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'c
   const ended = withPhase(state, key, { ...step.child!, phase }, step.status);
   if (status === 'completed') return completed(graph, ended, key, event.result);
   const error = errorOf(event);
-  const failed = withStep(ended, key, (s) => ({
-    ...s,
-    status: 'failed',
-    failures: s.failures + 1,
-    errors: withError(s, error, event.now, 'step'),
-  }));
+  const failed = withStep(ended, key, (s) =>
+    changeStep(s, {
+      status: 'failed',
+      failures: s.failures + 1,
+      errors: withError(s, error, event.now, 'step'),
+    }),
+  );
   return failPermanently(graph, failed, key, { kind: event.kind ?? 'error', step: key, error });
 }
 
@@ -68,19 +70,20 @@ function childUndone(graph: SagaGraph, state: SagaState, event: EventOf<'child-e
     const undone = withPhase(state, key, { ...child!, phase: 'undone' }, 'compensating');
     if (nodeOf(graph, key).compensate === undefined) return compensated(graph, undone, key);
     // What was asked of its saga was no attempt of the step's own compensation.
-    return withStep(undone, key, (step) => ({ ...step, compensationAttempts: 0 }));
+    return withStep(undone, key, (step) => changeStep(step, { compensationAttempts: 0 }));
   }
-  return withStep(state, key, (step) => ({
-    ...step,
-    status: 'compensation_failed',
-    compensationFailures: step.compensationFailures + 1,
-    errors: withError(step, errorOf(event), event.now, 'compensation'),
-    child: { ...child!, phase: 'ended' },
-  }));
+  return withStep(state, key, (step) =>
+    changeStep(step, {
+      status: 'compensation_failed',
+      compensationFailures: step.compensationFailures + 1,
+      errors: withError(step, errorOf(event), event.now, 'compensation'),
+      child: { ...child!, phase: 'ended' },
+    }),
+  );
 }
 
 function withPhase(state: SagaState, key: string, child: ChildState, status: StepState['status']): SagaState {
-  return withStep(state, key, (step) => ({ ...step, status, child, active: false }));
+  return withStep(state, key, (step) => changeStep(step, { status, child, active: false }));
 }
 
 function errorOf({ status, error }: EventOf<'child-ended'>) {

@@ -4,7 +4,8 @@ import { evolve } from './evolve.js';
 import { follow } from './follow.js';
 import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import type { SagaEvent } from './saga-event.js';
-import { INITIAL, PENDING, type SagaState, stepState } from './saga-state.js';
+import { changeState } from './change-state.js';
+import { INITIAL, PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
 import { stepAwaiting } from './waits.js';
 
 const SIGNAL = { kind: 'signal', wait: { signal: 'reply' } } as const;
@@ -293,5 +294,37 @@ describe('a worker that is lost', () => {
   it('may have run the step also if the saga then rolls back: it is compensated', () => {
     const state = reach(line, waiting, sent(1), lost, { type: 'cancelled' });
     expect(decide(line, state, 0).actions).toMatchObject([{ kind: 'compensate', key: 'reply' }]);
+  });
+});
+
+describe('a loser of a race whose compensation was requested, when the saga compensates as well,', () => {
+  const reply = { signal: 'undone', timeout: 600 };
+  const race = graphOf(
+    stepOf('fast'),
+    stepOf('slow', { compensationReply: reply }),
+    stepOf('after', { after: ['fast', 'slow'], join: 'any' }),
+  );
+  const waits = { ...PENDING, status: 'compensating', pruned: true, wait: { signal: 'undone', until: 600 } };
+  const stateOf = (after: Partial<StepState>) => ({
+    ...INITIAL,
+    status: 'compensating' as const,
+    failure: { kind: 'cancelled' as const },
+    steps: new Map([
+      ['slow', waits as StepState],
+      ['after', { ...PENDING, ...after }],
+    ]),
+  });
+
+  test('is waited for while what depends on it is compensated, until its time is over', () => {
+    const state = stateOf({ status: 'completed' });
+    expect(decide(race, state, 0)).toMatchObject({ actions: [{ kind: 'compensate' }], wakeAt: 600 });
+    expect(decide(race, state, 600).actions.map(({ kind }) => kind)).toContain('miss-reply');
+  });
+
+  test('is waited for before the saga is stuck with a compensation that failed', () => {
+    const failed = stateOf({ status: 'compensation_failed' });
+    expect(decide(race, failed, 0)).toEqual({ actions: [], wakeAt: 600 });
+    const missed = changeState(failed, { steps: new Map(failed.steps).set('slow', PENDING) });
+    expect(decide(race, missed, 0)).toEqual({ actions: [], settle: 'stuck' });
   });
 });

@@ -6,6 +6,7 @@ import { compensated } from './step-endings.js';
 import { awaitsReply, awaitsSignal, type SagaState, stepState } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
 import { KIND, TIMED } from './step-kinds.js';
+import { changeState, changeStep } from './change-state.js';
 import { ownStepsOfKinds } from './step-map.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
@@ -42,14 +43,19 @@ export function startWait(
   state: SagaState,
   { step: name, now, until: given }: EventOf<'wait-started'>,
 ): SagaState {
-  const { signal, timeout, quorum } = graph.steps.get(name)!.wait!;
+  const { kind, wait: awaited } = graph.steps.get(name)!;
+  const { signal, timeout, quorum } = awaited!;
   const until = given ?? (timeout === undefined ? undefined : now + timeout);
-  return withStep(state, name, (step) => ({
-    ...step,
-    status: 'waiting',
-    retryAt: undefined,
-    wait: { signal, ...(until !== undefined && { until }), ...(quorum !== undefined && { quorum }) },
-  }));
+  return withStep(state, name, (step) =>
+    changeStep(step, {
+      status: 'waiting',
+      retryAt: undefined,
+      wait: {
+        ...{ signal, ...(until !== undefined && { until }), ...(quorum !== undefined && { quorum }) },
+        ...(kind === 'approval' && { since: now }),
+      },
+    }),
+  );
 }
 
 /** What came is the step's; its method is to be called with it. */
@@ -57,10 +63,11 @@ export function signalled(graph: SagaGraph, state: SagaState, event: EventOf<'si
   const step = takerOf(graph, state, event);
   if (step === undefined || isReply(state, step)) return state;
   const { name, number, payload } = event;
-  return withStep(withTakenSignal(state, name, number), step, (s) => ({
-    ...s,
-    wait: { ...s.wait!, takenSignal: number, ...(payload !== undefined && { payload }) },
-  }));
+  return withStep(withTakenSignal(state, name, number), step, (s) =>
+    changeStep(s, {
+      wait: { ...s.wait!, takenSignal: number, ...(payload !== undefined && { payload }) },
+    }),
+  );
 }
 
 /** The method of a compensation has returned. A reply that came before is found by the next look. */
@@ -73,7 +80,7 @@ export function requested(
   if (!reply || !isInProgress(state, key, 'compensating')) return state;
   const { signal, timeout } = reply;
   const wait = { signal, ...(timeout !== undefined && { until: now + timeout }) };
-  return withStep(state, key, (step) => ({ ...step, wait, active: false }));
+  return withStep(state, key, (step) => changeStep(step, { wait, active: false }));
 }
 
 /** The participant confirms it. */
@@ -116,7 +123,7 @@ function takerOf(
 }
 
 function withTakenSignal(state: SagaState, name: string, number: number): SagaState {
-  return { ...state, lastTakenSignals: { ...state.lastTakenSignals, [name]: number } };
+  return changeState(state, { lastTakenSignals: { ...state.lastTakenSignals, [name]: number } });
 }
 
 function waitFailed(
@@ -125,13 +132,14 @@ function waitFailed(
   name: string,
   { kind, error, now }: { kind: 'rejected' | 'timeout'; error: SerializedError; now: number },
 ): SagaState {
-  const next = withStep(state, name, (step) => ({
-    ...step,
-    status: 'failed',
-    failures: step.failures + 1,
-    retryAt: undefined,
-    errors: withError(step, error, now, 'step'),
-    wait: undefined,
-  }));
+  const next = withStep(state, name, (step) =>
+    changeStep(step, {
+      status: 'failed',
+      failures: step.failures + 1,
+      retryAt: undefined,
+      errors: withError(step, error, now, 'step'),
+      wait: undefined,
+    }),
+  );
   return failPermanently(graph, next, name, { kind, step: name, error });
 }

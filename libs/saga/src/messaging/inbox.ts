@@ -74,16 +74,16 @@ export class Inbox {
           `once(): ${name} is ${shown(value)}; give a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs.`,
         );
     }
-    const { inbox, sql } = await this.runtime.ready();
-    const { database } = sql;
+    const { databases } = await this.runtime.ready();
     const what = `Message '${messageId}'`;
     const within = async (own: unknown, joined: JoinedTransaction): Promise<Once<T>> => {
+      const { inbox } = await databases.databaseOf(joined);
       if (!(await inbox.isNew(joined, consumer, messageId))) return { handled: false };
       return { handled: true, result: await work(own as Own) };
     };
-    const open = database.opener(transaction);
-    if (open) return ownTransaction(() => committed(open, (own) => database.join(own), what, within));
-    const joined = database.join(transaction);
+    const open = databases.opener(transaction);
+    if (open) return ownTransaction(() => committed(open, (own) => databases.join(own), what, within));
+    const joined = databases.join(transaction);
     const watch = await TransactionWatch.of(joined);
     const once = await within(transaction, joined);
     await watch?.requireOpen(what, joined);

@@ -8,7 +8,7 @@ export type {
   RelayOptions,
   SagaMessagingModuleOptions,
 } from './messaging.options.js';
-export { RELAY_POLL_INTERVAL } from './messaging.runtime.js';
+export { RELAY_POLL_INTERVAL } from './databases/messaging-database.js';
 export { RETENTION_INTERVAL } from './retention.js';
 export { type DeadMessage, type DeadMessagesFilter, Outbox } from './outbox.js';
 export { Inbox, type Once, type OnceOptions } from './inbox.js';

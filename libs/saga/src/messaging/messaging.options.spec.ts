@@ -67,3 +67,13 @@ test.each<[string, unknown, RegExp]>([
   ['a proxy that throws', throwing, /could not be read/],
   ['a retryIf', { transport, relay: { retry: { retryIf: () => true } } }, /retryIf/],
 ])('%s is refused', (_, options, expected) => expect(refusal(options)).toMatch(expected));
+
+test('shards are named databases, in the place of one', () => {
+  expect(refusal({ transport, shards: { eu: 'eu', us: 'us' }, dataSource: 'eu' })).toContain(
+    'shards and dataSource are both set; set only one of them',
+  );
+  expect(refusal({ transport, shards: { eu: 'eu', us: 'eu' } })).toContain(
+    'shards.eu and shards.us are the same database',
+  );
+  expect(refusal({ transport, shards: { eu: 'eu', us: 'us' } })).toBe('accepted');
+});

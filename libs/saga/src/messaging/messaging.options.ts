@@ -7,6 +7,7 @@ import { SagaConfigurationError } from '../errors.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import { codecProblem } from '../nest/codec-problem.js';
 import { readDatabase } from '../nest/database-options.js';
+import { readShards, type ShardsRead } from '../nest/shards/shard-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
@@ -24,6 +25,12 @@ export interface SagaMessagingModuleOptions {
   database?: SagaDatabase;
   /** The name of a TypeORM DataSource. Default: the default DataSource. */
   dataSource?: string;
+  /**
+   * Several databases, by the names of the shards, each with an outbox, an inbox and a relay of its own. A value is the
+   * database of a layer, as for `database`, or the name of a TypeORM DataSource. It excludes `database` and `dataSource`.
+   * Default: SagaModule's, or else one database.
+   */
+  shards?: Record<string, SagaDatabase | string>;
   /** The schema of the tables, which contains nothing else. With SagaModule, it must be the same. Default: `'saga'`. */
   schema?: string;
   /** Whether to apply pending migrations at start-up. Default: true. */
@@ -93,6 +100,7 @@ export interface InboxOptions {
 export interface ResolvedMessagingOptions {
   readonly database?: SagaDatabase;
   readonly dataSource?: string;
+  readonly shards?: ShardsRead['shards'];
   readonly schema: string;
   readonly migrate: boolean;
   readonly maxPayloadBytes: number;
@@ -115,7 +123,7 @@ export interface ResolvedRelayOptions {
 }
 
 const OPTIONS = [
-  ...(['database', 'dataSource', 'schema', 'migrate', 'transport', 'client'] as const),
+  ...(['database', 'dataSource', 'shards', 'schema', 'migrate', 'transport', 'client'] as const),
   ...(['relay', 'outbox', 'inbox', 'maxPayloadBytes', 'codec'] as const),
 ] satisfies (keyof SagaMessagingModuleOptions)[];
 const RELAY_OPTIONS = [
@@ -170,6 +178,7 @@ function readMessagingOptions(given: SagaMessagingModuleOptions, report: Report)
   if (wrongCodec) report(...wrongCodec);
   return {
     ...readDatabase(options, report),
+    ...readShards(options, report),
     schema,
     migrate: reader.flag(options.migrate, 'migrate', true),
     maxPayloadBytes: reader.count(maxPayloadBytes, 'maxPayloadBytes'),

@@ -1,56 +1,34 @@
-import { hostname } from 'node:os';
 import { Inject, Injectable, Logger, type OnModuleInit, Optional } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { v4 as uuid } from 'uuid';
 import { ApplicationLifeCycle, type LifeCyclePart } from '../nest/life-cycle/application-life-cycle.js';
 import { requireAmbient, SAGA_AMBIENT, type SagaAmbient } from '../nest/ambient.js';
 import { SAGA_CODEC } from '../nest/saga-codec.js';
 import { SagaPoller } from '../nest/maintenance/saga.poller.js';
 import { applicationDatabase } from '../nest/application-database.js';
+import type { DatabaseOptions } from '../nest/database-options.js';
+import type { SagaModuleOptions } from '../nest/saga.options.js';
+import { readShards, SAGA_SHARDS, type ShardsRead } from '../nest/shards/shard-options.js';
 import { SagaConfigurationError } from '../errors.js';
+import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
+import { type MessagingDatabases, OneDatabase } from './databases/messaging-databases.js';
+import { MessagingShards } from './databases/messaging-shards.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import { Coder } from '../store/coded/coder.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
-import { EngineSql } from '../store/postgres/connection/engine-sql.js';
-import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
-import { prepareTables } from '../store/postgres/setup/prepare-tables.js';
-import { MESSAGING_NEEDS } from '../store/postgres/setup/needs.js';
-import { PostgresInbox } from '../store/postgres/outbox/postgres-inbox.js';
-import type { PostgresOutbox } from '../store/postgres/outbox/postgres-outbox.js';
-import { wakeupChannel } from '../store/postgres/connection/wakeup-channel.js';
-import { CodedOutbox, decodingTransport } from './relay/coded-outbox.js';
 import { MODULE_OPTIONS_TOKEN } from './messaging.module-definition.js';
 import {
   type ResolvedMessagingOptions,
   type SagaMessagingModuleOptions,
   withMessagingDefaults,
 } from './messaging.options.js';
-import { Relay } from './relay/relay.js';
-import { Retention } from './retention.js';
 
-/** The name of the relay's poll among the application's scheduled intervals. */
-export const RELAY_POLL_INTERVAL = 'saga:relay';
-
-/** While hints arrive, only every so many polls look. */
-const POLLS_WHILE_LISTENING = 5;
-
-/** How long (ms) answers of PostgreSQL are waited for: a third of the lease, and no shorter than this. */
-const SHORTEST_PATIENCE = 1_000;
-const DEFAULT_LEASE = 30_000;
 /** How long (ms) message handlers may take when an application stops that has no relay, and so no `shutdownTimeout`. */
 const HANDLERS_PATIENCE = 10_000;
 
 /** What runs once the application does. */
 export interface Messaging {
   readonly options: ResolvedMessagingOptions;
-  readonly sql: EngineSql;
-  readonly outbox: PostgresOutbox;
-  readonly inbox: PostgresInbox;
-  readonly retention: Retention;
-  readonly relay?: Relay;
-  readonly wakeup?: ListenWakeup;
-  /** Tells every relay that there may be something to send. */
-  readonly announce: () => Promise<void>;
+  readonly databases: MessagingDatabases;
 }
 
 /**
@@ -63,7 +41,6 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
   private readonly options: ResolvedMessagingOptions;
   private readonly coder: Coder;
   private set: Promise<Messaging> | undefined;
-  private polls = 0;
 
   constructor(
     @Inject(MODULE_OPTIONS_TOKEN) options: SagaMessagingModuleOptions | undefined,
@@ -74,6 +51,10 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
     @Inject(ApplicationLifeCycle) private readonly lifeCycle: ApplicationLifeCycle,
     /** SagaModule's. */
     @Optional() @Inject(SAGA_AMBIENT) private readonly ambient: SagaAmbient | null | undefined,
+    /** SagaModule's. */
+    @Optional()
+    @Inject(SAGA_SHARDS)
+    private readonly sagaShards: SagaModuleOptions['shards'] | null,
   ) {
     this.options = withMessagingDefaults(options ?? {});
     this.coder = new Coder(oneCodec(this.options.codec, sagaCodec ?? undefined));
@@ -85,28 +66,12 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
   }
 
   async begin(): Promise<void> {
-    const { relay, wakeup, retention, options, sql } = await this.ready();
-    this.boundAnswers(sql);
-    retention.start();
-    if (!relay || !wakeup || !options.relay) return;
-    relay.start();
-    await wakeup.start(({ type }) => {
-      if (type === 'published' || type === 'missed') relay.look();
-    });
-    this.poller.start(
-      options.relay.pollInterval,
-      () => {
-        this.polls += 1;
-        if (!wakeup.listening || this.polls % POLLS_WHILE_LISTENING === 0) relay.look();
-      },
-      RELAY_POLL_INTERVAL,
-    );
+    await (await this.ready()).databases.begin();
   }
 
   async drain(): Promise<void> {
-    this.poller.stop(RELAY_POLL_INTERVAL);
-    const { relay, wakeup, retention } = (await this.set?.catch(() => undefined)) ?? {};
-    await Promise.all([relay?.stop(), wakeup?.stop(), retention?.stop()]);
+    const messaging = await this.set?.catch(() => undefined);
+    await messaging?.databases.drain();
   }
 
   /** Not before: hooks and requests in progress may send by the same client. */
@@ -128,40 +93,44 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
     return this.set;
   }
 
-  /** SagaModule, if it is there, has bounded them by its own lease. Migrations, which may take long, are over. */
-  private boundAnswers({ watchdog }: EngineSql): void {
-    const { relay } = this.options;
-    if (!watchdog.bounded)
-      watchdog.setStatementTimeout(Math.max(SHORTEST_PATIENCE, (relay?.lease ?? DEFAULT_LEASE) / 3));
-  }
-
   private async setUp(): Promise<Messaging> {
-    const { options, log } = this;
-    const { schema } = options;
-    const sql = new EngineSql(applicationDatabase(this.moduleRef, options, 'SagaMessagingModule'));
-    await prepareTables(sql, options, MESSAGING_NEEDS, log);
-    const outbox = new CodedOutbox(sql, schema, this.coder);
-    const inbox = new PostgresInbox(sql, schema);
-    const channel = wakeupChannel(schema);
-    const notify = (name: string, payload: string) => sql.query('SELECT pg_notify($1, $2)', [name, payload]);
-    const name = `${hostname()}:${process.pid}:${uuid().slice(0, 8)}`;
-    const relay =
-      options.relay &&
-      new Relay(
-        outbox,
-        decodingTransport(options.relay.transport, this.coder),
-        { ...options.relay, name },
-        log,
-        undefined,
-        (error) => this.observers?.relayFailed(error),
-      );
-    return {
-      ...{ options, sql, outbox, inbox, relay },
-      retention: new Retention(outbox, inbox, options, this.poller, log),
-      wakeup: relay && new ListenWakeup(sql.pool, channel, notify, log),
-      announce: () => outbox.announce(channel),
-    };
+    const { options, coder, poller, observers, log, moduleRef } = this;
+    const parts = { options, coder, poller, observers, log };
+    const of = (chosen: DatabaseOptions) => applicationDatabase(moduleRef, chosen, 'SagaMessagingModule');
+    const shards = oneChoice(options, this.sagaShards ?? undefined);
+    if (!shards) return { options, databases: await OneDatabase.over(of(options), parts) };
+    const databases = [...shards].map(([name, given]): [string, SagaDatabase] => [
+      name,
+      of(typeof given === 'string' ? { dataSource: given } : { database: given }),
+    ]);
+    return { options, databases: await MessagingShards.over(new Map(databases), parts) };
   }
+}
+
+/**
+ * Returns the shards. Undefined: there is one database. A relay over some of SagaModule's shards would leave the messages
+ * of the others in their outbox.
+ */
+function oneChoice(
+  { database, dataSource, shards }: ResolvedMessagingOptions,
+  ofSagas: SagaModuleOptions['shards'],
+): ShardsRead['shards'] {
+  if (!ofSagas) return shards;
+  const names = Object.keys(ofSagas);
+  const own = database === undefined ? (dataSource === undefined ? undefined : 'dataSource') : 'database';
+  if (own !== undefined)
+    throw new SagaConfigurationError(
+      `SagaMessagingModule.forRoot: ${own} is set, but SagaModule has the shards ${names.join(', ')}, and messages of each are in ` +
+        `its own outbox; remove ${own} to use the shards of SagaModule.`,
+    );
+  const given = shards && [...shards.keys()];
+  if (given && [...given].sort().join() !== [...names].sort().join())
+    throw new SagaConfigurationError(
+      `SagaMessagingModule.forRoot: shards has ${given.join(', ')}, but SagaModule has the shards ${names.join(', ')}; remove it to use ` +
+        `the shards of SagaModule.`,
+    );
+  // SagaModule reports what is wrong with them.
+  return shards ?? readShards({ shards: ofSagas }, () => undefined).shards;
 }
 
 /** Messages of sagas and messages of transactions are in one outbox. */

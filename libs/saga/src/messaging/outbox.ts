@@ -10,6 +10,8 @@ import type { Page } from '../nest/calls/saga-filter.js';
 import { isUuid } from '../nest/calls/start-options.js';
 import type { DeadMessage as StoredDeadMessage } from '../store/postgres/outbox/postgres-outbox.js';
 import { handledMessage } from './handling/handled-message.js';
+import { oldestFirst } from './databases/merge-dead.js';
+import type { MessagingDatabase } from './databases/messaging-database.js';
 import { MessagingRuntime } from './messaging.runtime.js';
 import { SAGA_ID } from '../engine/attempt/step-messages.js';
 
@@ -104,12 +106,15 @@ export class Outbox {
       throw new SagaValidationError(
         `dead(): limit is ${shown(limit)}; give a whole number from 1 to ${LONGEST_PAGE}.`,
       );
-    const { outbox } = await this.runtime.ready();
-    const rows = await outbox.dead(limit, cursor === undefined ? undefined : readCursor(cursor));
+    const { databases } = await this.runtime.ready();
+    const after = cursor === undefined ? undefined : readCursor(cursor);
+    const { answers, unavailable } = await databases.ask(({ outbox }) => outbox.dead(limit, after));
+    const { rows, more } = oldestFirst(answers, limit);
     const last = rows.at(-1);
     return {
       items: rows.map(shownDead),
-      next: last && (rows.length === limit || last.more) ? `${last.deadAtText}~${last.id}` : undefined,
+      next: last && more ? `${last.deadAtText}~${last.id}` : undefined,
+      ...(unavailable.length > 0 && { unreachable: unavailable.map(({ shard }) => shard) }),
     };
   }
 
@@ -118,18 +123,26 @@ export class Outbox {
    * number of messages that were dead
    */
   async requeue(ids: readonly string[]): Promise<number> {
-    const { outbox, announce } = await this.runtime.ready();
-    const requeued = await outbox.requeue(readIds(ids, 'requeue'));
-    await announce();
-    return requeued;
+    const read = readIds(ids, 'requeue');
+    return this.change((outbox) => outbox.requeue(read));
   }
 
   /** Deletes dead messages, and sends the messages that wait for them. @returns the number of messages that were dead */
   async discard(ids: readonly string[]): Promise<number> {
-    const { outbox, announce } = await this.runtime.ready();
-    const discarded = await outbox.discard(readIds(ids, 'discard'));
-    await announce();
-    return discarded;
+    const read = readIds(ids, 'discard');
+    return this.change((outbox) => outbox.discard(read));
+  }
+
+  /** On each shard: a message is in the outbox of one of them. */
+  private async change(call: (outbox: MessagingDatabase['outbox']) => Promise<number>): Promise<number> {
+    const { databases } = await this.runtime.ready();
+    const { answers, unavailable } = await databases.ask(async (database) => {
+      const changed = await call(database.outbox);
+      await database.announce();
+      return changed;
+    });
+    if (unavailable.length > 0) throw unavailable[0]!;
+    return answers.reduce((sum, changed) => sum + changed, 0);
   }
 
   private async store(
@@ -137,7 +150,7 @@ export class Outbox {
     given: OutboxMessage | readonly OutboxMessage[],
     headers: Record<string, string>,
   ): Promise<string[]> {
-    const { outbox, options, sql } = await this.runtime.ready();
+    const { databases, options } = await this.runtime.ready();
     const many = Array.isArray(given);
     const messages = (many ? given : [given]) as readonly OutboxMessage[];
     const handled = partsOf(handledMessage()?.headers[TRACEPARENT]);
@@ -152,7 +165,9 @@ export class Outbox {
       const outgoing: OutgoingMessage = outgoingMessage(message, what, options.maxPayloadBytes, defaults);
       return { id, ...outgoing };
     });
-    await outbox.publish(sql.database.join(transaction), stored);
+    const joined = databases.join(transaction);
+    const { outbox } = await databases.databaseOf(joined);
+    await outbox.publish(joined, stored);
     return stored.map(({ id }) => id);
   }
 }

@@ -21,7 +21,7 @@ export class Retention {
     private readonly outbox: PostgresOutbox,
     private readonly inbox: PostgresInbox,
     private readonly options: ResolvedMessagingOptions,
-    private readonly poller: SagaPoller,
+    private readonly poller: Pick<SagaPoller, 'start' | 'stop'>,
     private readonly log: EngineLog,
   ) {}
 

@@ -4,8 +4,7 @@ import { SagaTransactionError, SagaValidationError } from '../errors.js';
 import { readObject } from '../shared/read-object.js';
 import { type Report } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
-import { TAGS_RULE } from './calls/start-options.js';
-import { readTags } from './calls/tags.js';
+import { readTags, TAGS_RULE } from '../engine/payload/tags.js';
 
 /** What sagas take from the asynchronous context of the application: from AsyncLocalStorage, or a package over it. */
 export interface SagaAmbient {

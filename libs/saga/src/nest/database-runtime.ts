@@ -3,7 +3,8 @@ import type { OperatorRules } from '../definition/describe/graph-record.js';
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
 import type { SagaObservers } from '../engine/observe/saga-observers.js';
-import type { EngineOptions, SagaEngine } from '../engine/saga-engine.js';
+import type { EngineOptions } from '../engine/engine-options.js';
+import type { SagaEngine } from '../engine/saga-engine.js';
 import { agreeOnGraphs } from '../engine/versions/agree-on-graphs.js';
 import { SagaUpgrades } from '../engine/versions/saga-upgrades.js';
 import { EngineSql } from '../store/postgres/connection/engine-sql.js';
@@ -53,6 +54,12 @@ export function answerPatience(lease: number): number {
   return Math.max(1_000, lease / 3);
 }
 
+/** Options of one database, beside those of the module. */
+export interface RuntimeOptions extends Pick<EngineOptions, 'newId' | 'schedules'> {
+  /** It is one of several. */
+  readonly isShard?: boolean;
+}
+
 /** What those have to know who operate sagas without these options. */
 function operatorRules({ approvals, codec }: ResolvedSagaOptions): OperatorRules {
   return { ...(Object.keys(approvals).length > 0 && { approvals }), ...(codec && { coded: true }) };
@@ -74,11 +81,10 @@ export async function preparedSql(
 export class DatabaseRuntime {
   private constructor(readonly parts: DatabaseParts) {}
 
-  /** @param engine options of the engine beside those of the module */
   static async over(
     sql: EngineSql,
     shared: SharedParts,
-    engine: Pick<EngineOptions, 'newId' | 'schedules'> = {},
+    { isShard = false, ...engine }: RuntimeOptions = {},
     standby?: Standby,
   ): Promise<DatabaseRuntime> {
     const { options, registry, runnable, observers, poller, log } = shared;
@@ -94,7 +100,7 @@ export class DatabaseRuntime {
     await agreeOnGraphs(registry.all, graphs, options.onDrift, log, operatorRules(options));
     // Migrations, and graphs of many instances, may take their time; what comes now may not.
     const parts = postgresEngine({
-      ...{ sql, standby, options, registry, runnable, graphs },
+      ...{ sql, standby, options, registry, runnable, graphs, isShard },
       ...{ patience: answerPatience(options.lease), processName: uuid().slice(0, 8) },
       ...{ engine: { ...engine, observers }, poller, grace: () => partitions.grace, log },
     });

@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
-import type { EngineOptions, SagaEngine } from '../engine/saga-engine.js';
+import type { EngineOptions } from '../engine/engine-options.js';
+import type { SagaEngine } from '../engine/saga-engine.js';
 import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
 import { PostgresCleanup } from '../store/postgres/cleanup/postgres-cleanup.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
@@ -34,6 +35,8 @@ export interface PostgresParts {
   readonly patience: number;
   readonly engine?: Pick<EngineOptions, 'clock' | 'observers' | 'checkEdit' | 'newId' | 'schedules'>;
   readonly poller: Pick<SagaPoller, 'start' | 'stop'>;
+  /** The database is one of several, and sagas may have been moved to the others. Default: false. */
+  readonly isShard?: boolean;
   /** See SagaCleanup. */
   readonly grace?: () => number;
   readonly log: EngineLog;
@@ -49,7 +52,7 @@ export function postgresEngine(
   const notify = (channel: string, payload: string) =>
     sql.query('SELECT pg_notify($1, $2)', [channel, payload]);
   const engine = assembleEngine({
-    store: new CodedSagaStore(new PostgresSagaStore(sql, schema), options.codec),
+    store: new CodedSagaStore(new PostgresSagaStore(sql, schema, { isShard: parts.isShard }), options.codec),
     wakeup: new ListenWakeup(sql.pool, wakeupChannel(schema), notify, log, patience),
     graphs,
     sagas: registry.all,

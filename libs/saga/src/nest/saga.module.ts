@@ -18,6 +18,7 @@ import { SagaLog } from './saga-log.js';
 import { SagaPoller } from './maintenance/saga.poller.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { SagaService } from './saga.service.js';
+import { SAGA_SHARDS } from './shards/shard-options.js';
 
 /**
  * Provides durable sagas to a Nest application. Import it once, in the root module, beside TypeOrmModule. SagaService
@@ -38,6 +39,11 @@ import { SagaService } from './saga.service.js';
       inject: [MODULE_OPTIONS_TOKEN],
     },
     {
+      provide: SAGA_SHARDS,
+      useFactory: (options: SagaModuleOptions | undefined) => options?.shards ?? null,
+      inject: [MODULE_OPTIONS_TOKEN],
+    },
+    {
       provide: SagaObservers,
       // What a codec keeps unreadable in the database is not written into the log by default.
       useFactory: (codec: PayloadCodec | null) =>
@@ -46,7 +52,7 @@ import { SagaService } from './saga.service.js';
     },
   ],
   // The observers for entries of this package that measure.
-  exports: [SagaService, SAGA_CODEC, SAGA_AMBIENT, SagaObservers],
+  exports: [SagaService, SAGA_CODEC, SAGA_AMBIENT, SAGA_SHARDS, SagaObservers],
 })
 export class SagaModule extends ConfigurableModuleClass {
   /**

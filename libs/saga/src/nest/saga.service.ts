@@ -9,27 +9,11 @@ import { encodePayload } from '../engine/payload/payload.js';
 import { awaitedBy } from '../engine/run/run-children.js';
 import { type BulkAction, bulkEdit, type BulkOptions, type BulkResult } from './calls/bulk-edit.js';
 import { type OperatorOptions, readOperatorOptions } from './calls/operator-options.js';
-import {
-  pauseSchedule,
-  resumeSchedule,
-  scheduledGraph,
-  type ScheduleOperatorOptions,
-} from './calls/schedule-calls.js';
-import { noShards, setAccepting, type ShardOperatorOptions } from './calls/shard-calls.js';
-import type { ShardStatus } from './views/shard-status.js';
-import { type ScheduleStatus, toScheduleStatus } from './views/schedule-status.js';
-import { type HistoryEntry, toHistoryEntry } from './views/saga-history.js';
-import { type SagaStats, toSagaStats } from './views/saga-stats.js';
-import { type RollbackPlan, toRollbackPlan } from './views/rollback-plan.js';
-import { type SagaOutcome, type SagaSnapshotOf, type SagaSummary } from './views/saga-snapshot.js';
-import { toOutcome } from './views/to-snapshot.js';
+import { noShards } from './calls/shard-calls.js';
 import { findPage, listOn } from './calls/find-page.js';
-import type { Page, SagaFilter } from './calls/saga-filter.js';
-import { handlerGraphOf } from './views/remote-handlers.js';
-import { snapshotOf } from './views/read-snapshot.js';
+import type { SagaFilter } from './calls/saga-filter.js';
 import { tagsWith } from './ambient.js';
 import type { ServiceRuntime } from './assemble-engine.js';
-import type { EngineCalls } from '../shards/engine-calls.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { newId } from '../shared/new-id.js';
 import {
@@ -44,7 +28,6 @@ import {
 } from './calls/step-calls.js';
 import type { CleanupOptions, CleanupResult } from './maintenance/saga.cleanup.js';
 import { type Decision, readSignal, type SignalOptions } from './calls/signals.js';
-import { type SagaUpdates, watchSaga } from './calls/saga-watch.js';
 import { type StartOptions, toStartFields } from './calls/start-options.js';
 import {
   type AbandonOptions,
@@ -55,24 +38,21 @@ import {
   checkSame,
   lockConflict,
   notFound,
-  type OutcomeOptions,
-  readTimeout,
   type RetryOptions,
   type SagaHandle,
   type SagaTarget,
   type SkipOptions,
   toTarget,
-  unknownCompensations,
 } from './calls/saga-calls.js';
-
-/** The maximum number of entries that `history()` returns. */
-const LONGEST_HISTORY = 1_000;
+import { SagaStepPauseCalls } from './calls/saga-step-pause-calls.js';
 
 /** Starts sagas, reads them, waits for them, and runs operator actions on them. */
 @Injectable()
-export class SagaService {
+export class SagaService extends SagaStepPauseCalls {
   /** @hidden */
-  constructor(@Inject(SagaRuntime) private readonly runtime: ServiceRuntime) {}
+  constructor(@Inject(SagaRuntime) runtime: ServiceRuntime) {
+    super(runtime);
+  }
 
   /**
    * Starts a saga. When the promise resolves, the saga is stored and runs even if this process dies. Concurrent calls
@@ -92,25 +72,26 @@ export class SagaService {
    * Starts a saga by its name, in its highest version: a declared saga, for example. `S` types its input and its results: an
    * interface with a method for each step. Default: both are untyped.
    */
-  start<S = unknown>(saga: string, input: InputOf<S>, options?: StartOptions): Promise<SagaHandle<S>>;
+  start<S = unknown>(
+    saga: string,
+    input: NoInfer<InputOf<S>>,
+    options?: StartOptions,
+  ): Promise<SagaHandle<S>>;
   async start(saga: Type | string, input: unknown, options?: StartOptions): Promise<SagaHandle<unknown>> {
     const running = await this.runtime.ready();
     const { registry, shards } = running;
     const graph = typeof saga === 'string' ? registry.latestOf(saga) : registry.latest(saga);
-    const { transaction: given, tags, shard, ...fields } = toStartFields(options);
+    const fields = toStartFields(options);
+    const { transaction: given, shard, correlationId, priority, delay, startAt } = fields;
     if (shard !== undefined && !shards) throw noShards('start', shard);
     const { ambient } = running.options;
     const transaction = given ?? ambient?.transaction?.();
     const checked = graph.input === undefined ? input : await registry.checked(graph, input);
     const text = encodePayload(checked, 'input', running.options.maxPayloadBytes);
     const [id, fresh] = [fields.id ?? newId(), fields.id === undefined];
-    const fixed = {
-      ...fields,
-      tags: tagsWith(ambient, tags),
-      id,
-      fresh,
-      lockRejects: graph.rejectsWhileLocked,
-    };
+    const tags = tagsWith(ambient, fields.tags);
+    const lockRejects = graph.rejectsWhileLocked;
+    const fixed = { id, fresh, correlationId, priority, delay, startAt, tags, lockRejects };
     const made = newSagaOf(graph, text, fixed, () => running.engine.now());
     const placed = shards && (await shards.place(made, { shard, transaction, input: checked }));
     const start = placed ? placed.saga : made;
@@ -121,65 +102,6 @@ export class SagaService {
     const isUncommitted = transaction && database?.join(transaction).follow?.();
     const { created } = result;
     return this.handle(created ? start.id : result.existing.id, created, engine, isUncommitted);
-  }
-
-  /**
-   * Returns a saga. With the saga's class in the target, or as in `get<PlaceOrderSaga>(id)`, the input and the results
-   * have the types of that class.
-   * @throws SagaNotFoundError if the saga does not exist
-   * @throws SagaCodecError if this process cannot decode the stored values
-   */
-  async get<S = unknown>(target: SagaTarget<S>): Promise<SagaSnapshotOf<S>> {
-    const running = await this.runtime.ready();
-    const { engine, registry } = running;
-    const saga = await engine.load(toTarget(target, registry));
-    if (!saga) throw notFound(target);
-    return (await snapshotOf(saga, running)) as SagaSnapshotOf<S>;
-  }
-
-  /**
-   * Watches a saga: the current state first, then each later one, in order, until the saga has ended (`completed`,
-   * `compensated` or `aborted`). A saga that needs attention (`stuck`, `suspended`, `paused`) is still watched. Return it
-   * from an `@Sse()` method, or iterate it with `for await`.
-   *
-   * A watcher holds no connection and no buffer: the newest state counts, and those in between may be left out. Changes that
-   * this process makes are seen at once. Changes of other processes are seen after 0.25 s, or up to 2 s if the saga has not
-   * changed for a while. Watching ends with the saga, the subscription (or the loop), and the application.
-   *
-   * Errors of the Observable, and of the loop: SagaNotFoundError if the saga does not exist or is deleted;
-   * SagaUnavailableError if this process shuts down; SagaCodecError if it cannot decode the stored values;
-   * SagaValidationError for an invalid target
-   */
-  watch<S = unknown>(target: SagaTarget<S>): SagaUpdates<S> {
-    return watchSaga<S>(async () => {
-      const parts = await this.runtime.ready();
-      const saga = await parts.engine.load(toTarget(target, parts.registry));
-      if (!saga) throw notFound(target);
-      return { saga, parts };
-    });
-  }
-
-  /**
-   * Lists sagas that match a filter, newest first, one page at a time. With `forRoot({ readFrom })`, the page is from the
-   * standby, and may lack the newest changes.
-   * @throws SagaValidationError for an invalid filter
-   */
-  async find(filter?: SagaFilter): Promise<Page<SagaSummary>> {
-    const { engine, registry, list } = await this.runtime.ready();
-    return findPage(filter, registry, list ?? listOn(engine));
-  }
-
-  /**
-   * Waits until the saga ends or needs attention. Holds no connection while it waits.
-   * @throws SagaNotFoundError if the saga does not exist or is deleted while the call waits
-   * @throws SagaTimeoutError after `timeout`; the saga continues
-   * @throws SagaUnavailableError if this process shuts down before the saga ends; the saga continues in another process
-   */
-  async wait<S = unknown>(target: SagaTarget<S>, options?: OutcomeOptions): Promise<SagaOutcome<S>> {
-    const running = await this.runtime.ready();
-    const timeout = readTimeout('wait', options);
-    const { id } = await this.get(target);
-    return this.handle<S>(id, false, running.engine).outcome({ timeout });
   }
 
   /**
@@ -383,104 +305,6 @@ export class SagaService {
   }
 
   /**
-   * Returns the operator actions on a saga and the signals that it received: the latest 1,000, oldest first.
-   * @throws SagaNotFoundError if the saga does not exist
-   */
-  async history(target: SagaTarget): Promise<HistoryEntry[]> {
-    const { engine, registry } = await this.runtime.ready();
-    const records = await engine.history(toTarget(target, registry), LONGEST_HISTORY);
-    if (!records) throw notFound(target);
-    return records.map(toHistoryEntry);
-  }
-
-  /**
-   * Returns counts of unfinished sagas and messages, over all applications of this database. It reads each saga that is
-   * due or leased.
-   */
-  async stats(): Promise<SagaStats> {
-    const { engine } = await this.runtime.ready();
-    return toSagaStats(await engine.stats());
-  }
-
-  /** Returns the schedules of all applications of this database, by the names of their sagas. */
-  async schedules(): Promise<ScheduleStatus[]> {
-    const { engine } = await this.runtime.ready();
-    return (await engine.allSchedules()).map(toScheduleStatus);
-  }
-
-  /**
-   * Pauses the schedule of a saga until an operator resumes it: its times start no saga and are not caught up. Sagas that
-   * it has started continue. A paused schedule is unchanged.
-   * @throws SagaNotFoundError if no process has run this schedule yet
-   */
-  async pauseSchedule(saga: Type | string, options?: ScheduleOperatorOptions): Promise<void> {
-    return pauseSchedule(await this.runtime.ready(), saga, options);
-  }
-
-  /**
-   * Resumes a paused schedule, from the next scheduled time. A schedule that is not paused is unchanged.
-   * @throws SagaNotFoundError if no process has run this schedule yet
-   */
-  async resumeSchedule(saga: Type | string, options?: ScheduleOperatorOptions): Promise<void> {
-    return resumeSchedule(await this.runtime.ready(), saga, options);
-  }
-
-  /**
-   * Starts the saga of a schedule now, beside its scheduled times, also while the schedule is paused.
-   * @throws SagaStateError if `overlap` is `'skip'` and the saga that the schedule started last has not ended
-   * @throws SagaDefinitionError if this application does not have the saga, or the saga has no schedule
-   * @throws what `start()` throws for its input
-   */
-  async trigger<S = unknown>(saga: Type<S> | string): Promise<SagaHandle<S>> {
-    const running = await this.runtime.ready();
-    const id = await running.engine.trigger(scheduledGraph(running, saga));
-    return this.handle<S>(id, true, running.engine);
-  }
-
-  /**
-   * Returns the shards of the application, in the order of the module's options, with counts of their sagas. Without
-   * shards: none.
-   */
-  async shards(): Promise<ShardStatus[]> {
-    return (await (await this.runtime.ready()).shards?.status()) ?? [];
-  }
-
-  /**
-   * Drains a shard: no new sagas start there, in any process. Other processes see it after their next poll. Its sagas
-   * continue, and their sub-sagas start there. What may start anywhere starts on other shards. A drained shard is unchanged.
-   * @throws SagaValidationError if the application has no such shard
-   * @throws SagaShardUnavailableError if the shard cannot be reached
-   */
-  async drain(shard: string, options?: ShardOperatorOptions): Promise<void> {
-    return setAccepting(await this.runtime.ready(), 'drain', shard, options);
-  }
-
-  /**
-   * Admits new sagas to a shard that was drained, or that was added to the shards of the application. Call it once all
-   * processes have the shard. A shard that accepts sagas is unchanged.
-   * @throws the same errors as drain()
-   */
-  async admit(shard: string, options?: ShardOperatorOptions): Promise<void> {
-    return setAccepting(await this.runtime.ready(), 'admit', shard, options);
-  }
-
-  /**
-   * Returns the compensations that cancelling or undoing the saga would run in its current state, in order, with their
-   * arguments, including those of sub-sagas. Runs none of them.
-   * @throws SagaNotFoundError if the saga does not exist
-   * @throws SagaDefinitionError if this application does not have this version of the saga
-   */
-  async previewRollback(target: SagaTarget): Promise<RollbackPlan> {
-    const running = await this.runtime.ready();
-    const { engine, registry } = running;
-    const saga = await engine.load(toTarget(target, registry));
-    if (!saga) throw notFound(target);
-    const graph = (await engine.graphOf(saga)) ?? (await handlerGraphOf(saga, running));
-    if (!graph) throw unknownCompensations(saga);
-    return toRollbackPlan(graph, saga, (id) => this.previewRollback(id));
-  }
-
-  /**
    * Deletes ended sagas, oldest first, with their sub-sagas and all of their data: those whose `retention` has passed,
    * or that ended before `olderThan`. A saga with an unfinished sub-saga is kept. It uses short transactions that do
    * not block others. Deleted correlation ids can be used again.
@@ -488,21 +312,6 @@ export class SagaService {
    */
   async cleanup(options?: CleanupOptions): Promise<CleanupResult> {
     return (await this.runtime.ready()).cleanup.cleanup(options);
-  }
-
-  /** @param isUncommitted the transaction that started it is open */
-  private handle<S>(
-    id: string,
-    created: boolean,
-    engine: Pick<EngineCalls, 'waiters'>,
-    isUncommitted?: () => boolean,
-  ): SagaHandle<S> {
-    return {
-      id,
-      created,
-      outcome: async (options) =>
-        toOutcome<S>(await engine.waiters.wait(id, readTimeout('outcome', options), isUncommitted)),
-    };
   }
 
   private async maxPayloadBytes(): Promise<number> {

@@ -40,6 +40,8 @@ export class GuardedEngine implements EngineCalls {
 
   readonly find: Call<'find'> = (filter) => this.health.guard(() => this.engine.find(filter));
 
+  readonly tasks: Call<'tasks'> = (filter) => this.health.guard(() => this.engine.tasks(filter));
+
   readonly history: Call<'history'> = (target, limit) =>
     this.health.guard(() => this.engine.history(target, limit));
 
@@ -51,6 +53,17 @@ export class GuardedEngine implements EngineCalls {
     this.health.guard(() => this.engine.editSchedule(saga, change));
 
   readonly trigger: Call<'trigger'> = (graph) => this.health.guard(() => this.engine.trigger(graph));
+
+  readonly stepPauses: Call<'stepPauses'> = (resumed) =>
+    this.health.guard(() => this.engine.stepPauses(resumed));
+
+  readonly pausesOf: Call<'pausesOf'> = (saga) => this.health.guard(() => this.engine.pausesOf(saga));
+
+  readonly pauseStep: Call<'pauseStep'> = (step, who) =>
+    this.health.guard(() => this.engine.pauseStep(step, who));
+
+  readonly resumeStep: Call<'resumeStep'> = (step, who) =>
+    this.health.guard(() => this.engine.resumeStep(step, who));
 
   now(): number {
     return this.engine.now();

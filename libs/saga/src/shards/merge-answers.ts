@@ -1,10 +1,19 @@
 import type { StoredSummary, StoreStats } from '../engine/ports/saga-store.js';
+import type { StoredTask } from '../engine/ports/stored-task.js';
 
 /** Returns the first sagas of several pages, newest first: their ids begin with the time of their start. */
 export function newestFirst(pages: readonly (readonly StoredSummary[])[], limit: number): StoredSummary[] {
   return pages
     .flat()
     .sort((one, other) => (one.id < other.id ? 1 : -1))
+    .slice(0, limit);
+}
+
+/** Returns the first tasks of several pages, oldest first. The tasks of a saga keep the order of their page. */
+export function oldestFirst(pages: readonly (readonly StoredTask[])[], limit: number): StoredTask[] {
+  return pages
+    .flat()
+    .sort((one, other) => one.since - other.since || (one.id < other.id ? -1 : Number(one.id > other.id)))
     .slice(0, limit);
 }
 
@@ -23,11 +32,17 @@ export function mergeStats(all: readonly StoreStats[]): StoreStats {
     sagas: [...sagas.values()],
     due: sum(({ due }) => due),
     overdue: sum(({ overdue }) => overdue),
+    pausedSteps: distinct(all.flatMap(({ pausedSteps }) => pausedSteps)),
     messages: sum(({ messages }) => messages),
     dead: sum(({ dead }) => dead),
     ...(oldestDue !== undefined && { oldestDue }),
     ...(oldestMessage !== undefined && { oldestMessage }),
   };
+}
+
+/** A step is paused on all shards, or on those that could be reached. */
+function distinct(steps: StoreStats['pausedSteps']): StoreStats['pausedSteps'] {
+  return [...new Map(steps.map((one) => [JSON.stringify([one.saga, one.step]), one])).values()];
 }
 
 function earliest(times: readonly (number | undefined)[]): number | undefined {

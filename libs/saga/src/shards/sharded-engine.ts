@@ -1,9 +1,10 @@
-import { SagaNotFoundError, SagaShardUnavailableError, SagaTransactionError } from '../errors.js';
+import { SagaShardUnavailableError, SagaTransactionError } from '../errors.js';
 import type { StoredSaga } from '../engine/ports/stored-saga.js';
-import { candidates, locate, onShardOf } from './find-shard.js';
-import { mergeStats, newestFirst } from './merge-answers.js';
-import { placeSaga } from './place-saga.js';
-import type { EngineCalls } from './engine-calls.js';
+import { locate, onShardOf } from './find-shard.js';
+import { mergeStats, newestFirst, oldestFirst } from './merge-answers.js';
+import { placeSaga, submitPlaced } from './place-saga.js';
+import { waitOverMoves, watchOverMoves } from './wait-for-saga.js';
+import type { EngineCalls, Found } from './engine-calls.js';
 import type { Shard } from './shard.js';
 
 type Call<Name extends keyof EngineCalls> = EngineCalls[Name];
@@ -34,36 +35,29 @@ export class ShardedEngine implements EngineCalls {
     return this.readFrom.get(saga) ?? this.shards[0];
   }
 
-  readonly waiters: EngineCalls['waiters'] = {
-    wait: async (id, timeout, isUncommitted) => {
-      const [home, ...others] = candidates({ id }, this.shards);
-      try {
-        return await home.calls.waiters.wait(id, timeout, isUncommitted);
-      } catch (error) {
-        // The application has chosen the id.
-        const shard = error instanceof SagaNotFoundError ? await locate({ id }, others) : undefined;
-        if (!shard) throw error;
-        return shard.calls.waiters.wait(id, timeout, isUncommitted);
-      }
-    },
-  };
+  readonly waiters: EngineCalls['waiters'] = this.waitersFrom(undefined);
 
   readonly watchers: EngineCalls['watchers'] = {
-    watch: (saga, watcher) => {
-      const shard = this.shardOf(saga);
-      return shard.calls.watchers.watch(saga, {
-        changed: (state) => {
+    watch: (saga, watcher) =>
+      watchOverMoves(saga, this.shardOf(saga), this.shards, {
+        changed: (state, shard) => {
           this.readFrom.set(state, shard);
           watcher.changed(state);
         },
         failed: (error) => watcher.failed(error),
-      });
-    },
+      }),
   };
 
+  /** Calls that wait for a saga. @param first where it was just started. Default: its id says */
+  waitersFrom(first: Shard | undefined): EngineCalls['waiters'] {
+    return {
+      wait: (id, timeout, isUncommitted) => waitOverMoves(id, { first, timeout, isUncommitted }, this.shards),
+    };
+  }
+
   readonly submit: Call<'submit'> = async (start) => {
-    const { shard, saga } = await placeSaga(start, this.shards, undefined);
-    return shard.calls.submit(saga);
+    const place = () => placeSaga(start, this.shards, undefined);
+    return submitPlaced(await place(), place, this.shards);
   };
 
   readonly submitWithin: Call<'submitWithin'> = async (transaction, start) => {
@@ -83,9 +77,9 @@ export class ShardedEngine implements EngineCalls {
     const joined = await this.shardOfTransaction(transaction);
     const result = await joined.calls.signalWithin(transaction, target, signal);
     if (result.outcome !== 'unknown') return result;
-    const others = this.shards.filter((shard) => shard !== joined);
-    const shard = await locate(target, others);
+    const shard = await locate(target, this.shards, this.shards);
     if (!shard) return result;
+    if (shard === joined) return joined.calls.signalWithin(transaction, target, signal);
     throw new SagaTransactionError(
       `signal(): the saga is on shard '${shard.name}', but the transaction is open in the database of shard '${joined.name}'. Send the ` +
         `signal without the transaction, or publish a message in it that leads to the signal.`,
@@ -102,8 +96,12 @@ export class ShardedEngine implements EngineCalls {
 
   readonly find: Call<'find'> = async (filter) => {
     const { answers, unreachable } = await this.all((shard) => shard.find(filter));
-    const rows = newestFirst(answers, filter.limit);
-    return unreachable ? Object.assign(rows, { unreachable }) : rows;
+    return found(newestFirst(answers, filter.limit), unreachable);
+  };
+
+  readonly tasks: Call<'tasks'> = async (filter) => {
+    const { answers, unreachable } = await this.all((shard) => shard.tasks(filter));
+    return found(oldestFirst(answers, filter.limit), unreachable);
   };
 
   readonly history: Call<'history'> = (target, limit) =>
@@ -120,6 +118,34 @@ export class ShardedEngine implements EngineCalls {
     this.shards[0].calls.editSchedule(saga, change);
 
   readonly trigger: Call<'trigger'> = async (graph) => this.shards[0].calls.trigger(graph);
+
+  readonly stepPauses: Call<'stepPauses'> = async (resumed) => {
+    const { answers, unreachable } = await this.all(async (engine, { name }) =>
+      (await engine.stepPauses(resumed)).map((pause) => ({ ...pause, shard: name })),
+    );
+    const pauses = answers.flat();
+    return unreachable ? Object.assign(pauses, { unreachable }) : pauses;
+  };
+
+  readonly pausesOf: Call<'pausesOf'> = async (saga) => this.shardOf(saga).calls.pausesOf(saga);
+
+  readonly pauseStep: Call<'pauseStep'> = (step, who) =>
+    this.everywhere('paused', (engine) => engine.pauseStep(step, who));
+
+  readonly resumeStep: Call<'resumeStep'> = (step, who) =>
+    this.everywhere('resumed', (engine) => engine.resumeStep(step, who));
+
+  /** @throws SagaShardUnavailableError that names the shards on which nothing was done; on the others it was */
+  private async everywhere(what: string, call: (engine: EngineCalls) => Promise<void>): Promise<void> {
+    const { unreachable } = await this.all(call);
+    if (!unreachable) return;
+    const names = unreachable.map((name) => `'${name}'`).join(', ');
+    throw new SagaShardUnavailableError(
+      `The step is ${what} on all shards but ${names}, which cannot be reached. Repeat the call when they can be reached; ` +
+        `shards on which the step is ${what} already are unchanged.`,
+      unreachable[0]!,
+    );
+  }
 
   /** The clock of the first shard that can be asked. */
   now(): number {
@@ -148,6 +174,10 @@ export class ShardedEngine implements EngineCalls {
     if (saga) this.readFrom.set(saga, shard);
     return saga;
   }
+}
+
+function found<T>(rows: readonly T[], unreachable: readonly string[] | undefined): Found<T> {
+  return unreachable ? Object.assign(rows, { unreachable }) : rows;
 }
 
 function isThere(answer: unknown): boolean {

@@ -139,6 +139,17 @@ export function describeMessageStore(name: string, create: () => Promise<Message
         expect((await take()).found).toBe(false);
       });
 
+      test('is named to its relay, which gives it back without its messages', async () => {
+        await publish(subject.keys[0]!, 'a', 'b');
+        const { lanes } = await take();
+        expect(await subject.outbox.lanesOf('relay-2')).toEqual([]);
+        expect(await subject.outbox.lanesOf('relay-1')).toEqual(lanes);
+        const unfinished = new Set(lanes.map(({ lane }) => lane));
+        await subject.outbox.settle(lanes, { ...NOTHING, unfinished });
+        expect(await subject.outbox.lanesOf('relay-1')).toEqual([]);
+        expect(await drain()).toEqual(['a', 'b']);
+      });
+
       test('that was released with unsent messages is read again from the first of them', async () => {
         await publish(subject.keys[0]!, 'a', 'b', 'c', 'd');
         const taken = await take(PAGE);

@@ -15,13 +15,17 @@ import { describeLockCircles } from './contract/lock-circle.contract.js';
 import { describeLocks } from './contract/lock.contract.js';
 import { describeNotes } from './contract/notes.contract.js';
 import { describeOperations } from './contract/operation.contract.js';
+import { describePauses } from './contract/pause.contract.js';
 import { describePutBacks } from './contract/put-back.contract.js';
 import { describeRateLimits } from './contract/rate-limit.contract.js';
 import { describeReports } from './contract/report.contract.js';
+import { describeStepSlots } from './contract/step-slots.contract.js';
 import { describeSchedules } from './contract/schedule.contract.js';
 import { describeSignals } from './contract/signal.contract.js';
 import { describeStarts } from './contract/start.contract.js';
 import type { StoreSubject } from './contract/store-subject.contract.js';
+import { describeTasks } from './contract/task.contract.js';
+import { describeTags } from './contract/tags.contract.js';
 import { describeWatching } from './contract/watch.contract.js';
 
 export type { StoreSubject } from './contract/store-subject.contract.js';
@@ -47,6 +51,8 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     };
     describeStarts(current);
     describeCheckpoints(current);
+    describe('tags that steps have set', () => describeTags(current));
+    describe('a pause of a step', () => describePauses(current));
     describeNotes(current);
     describeFencing(current);
     describeClaims(current);
@@ -58,6 +64,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeLocks(current);
     describePutBacks(current);
     describeRateLimits(current);
+    describeStepSlots(current);
     describeFamilies(current);
     describeFamilyLocks(current);
     describeLockCircles(current);
@@ -65,6 +72,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeKeyedConcurrency(current);
     describeLockMode(current);
     describeSignals(current);
+    describeTasks(current);
     describeSchedules(current);
     describeReports(current);
     describeGraphs(current);

@@ -1,10 +1,9 @@
 import type { Meter } from '@opentelemetry/api';
 import type { ObservedEvent } from '../definition/types/observed-event.js';
-import type { MeasuredAttempt } from '../engine/observe/instrument.js';
+import type { AttemptWatch, MeasuredAttempt } from '../engine/observe/instrument.js';
 import type { ObservedSaga } from '../engine/observe/observed-changes.js';
 import type { StoredSaga } from '../engine/ports/stored-saga.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
-import type { SagaEvent } from '../machine/saga-event.js';
 import { ATTRIBUTE, errorIn, kindOf, outcomeOf } from './saga-attributes.js';
 import { counterOf, histogramOf } from './saga-metrics.js';
 
@@ -15,6 +14,7 @@ export class SagaMeter {
   private readonly duration;
   private readonly stepDuration;
   private readonly stepAttempts;
+  private readonly heartbeatLosses;
   private readonly leaseLosses;
   private readonly takeovers;
   private readonly checkpointBatch;
@@ -29,6 +29,7 @@ export class SagaMeter {
     this.duration = histogramOf(meter, 'duration');
     this.stepDuration = histogramOf(meter, 'stepDuration');
     this.stepAttempts = counterOf(meter, 'stepAttempts');
+    this.heartbeatLosses = counterOf(meter, 'heartbeatLosses');
     this.leaseLosses = counterOf(meter, 'leaseLosses');
     this.takeovers = counterOf(meter, 'takeovers');
     this.checkpointBatch = histogramOf(meter, 'checkpointBatch');
@@ -39,19 +40,20 @@ export class SagaMeter {
   }
 
   /** To be called with how the attempt ended. */
-  attempting(attempt: MeasuredAttempt): (event: SagaEvent, brokenOff: boolean) => void {
+  attempting(attempt: MeasuredAttempt): AttemptWatch['ended'] {
     const beganAt = performance.now();
-    return (event, brokenOff) => {
+    const step = { [ATTRIBUTE.saga]: attempt.saga.name, [ATTRIBUTE.step]: attempt.step };
+    return (event, brokenOff, abortedBy) => {
       const error = errorIn(event);
       const attributes = {
-        [ATTRIBUTE.saga]: attempt.saga.name,
-        [ATTRIBUTE.step]: attempt.step,
+        ...step,
         [ATTRIBUTE.kind]: kindOf(attempt),
         [ATTRIBUTE.outcome]: outcomeOf(event, brokenOff),
         ...(error && { [ATTRIBUTE.error]: error.name }),
       };
       this.stepDuration.record((performance.now() - beganAt) / 1_000, attributes);
       this.stepAttempts.add(1, attributes);
+      if (abortedBy === 'heartbeat') this.heartbeatLosses.add(1, step);
     };
   }
 

@@ -29,6 +29,11 @@ export const SAGA_METRICS = {
     '{attempt}',
     'Attempts of steps and of compensations, by outcome',
   ),
+  heartbeatLosses: counter(
+    'saga.heartbeat.losses',
+    '{attempt}',
+    'Attempts that were lost because no heartbeat came in time',
+  ),
   leaseLosses: counter('saga.lease.losses', '{lease}', 'Sagas whose lease this worker lost'),
   takeovers: counter(
     'saga.takeovers',
@@ -62,6 +67,11 @@ export const SAGA_METRICS = {
   due: gauge('saga.due', '{saga}', 'Due sagas that wait for a worker'),
   oldestDue: gauge('saga.oldest_due', 's', 'Age of the oldest due saga'),
   overdue: gauge('saga.overdue', '{saga}', 'Unfinished sagas past their sla'),
+  pausedSteps: gauge(
+    'saga.paused_steps',
+    '{step}',
+    'Steps that operators have paused for all sagas of a name',
+  ),
   outboxLag: gauge('saga.outbox.lag', 's', 'Age of the oldest message that waits to be sent'),
   outboxWaiting: gauge('saga.outbox.waiting', '{message}', 'Messages that wait to be sent'),
   outboxDead: gauge('saga.outbox.dead', '{message}', 'Dead messages: retries exhausted'),

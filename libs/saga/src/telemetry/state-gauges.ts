@@ -27,6 +27,7 @@ export class StateGauges {
       due: gaugeOf(meter, 'due'),
       oldestDue: gaugeOf(meter, 'oldestDue'),
       overdue: gaugeOf(meter, 'overdue'),
+      pausedSteps: gaugeOf(meter, 'pausedSteps'),
       outboxLag: gaugeOf(meter, 'outboxLag'),
       outboxWaiting: gaugeOf(meter, 'outboxWaiting'),
       outboxDead: gaugeOf(meter, 'outboxDead'),
@@ -53,7 +54,7 @@ export class StateGauges {
 
   private report(result: BatchObservableResult, stats: SagaStats): void {
     const { gauges } = this;
-    const { at, sagas, due, oldestDue, overdue, outbox } = stats;
+    const { at, sagas, due, oldestDue, overdue, pausedSteps, outbox } = stats;
     const counts = new Map<string, number>();
     const count = (gauge: Observable, name: string, attributes: Attributes, more: number) => {
       const key = `${name} ${Object.values(attributes).join(' ')}`;
@@ -65,6 +66,8 @@ export class StateGauges {
       count(gauges.active, 'active', { ...name, [ATTRIBUTE.status]: status }, some);
       if (status === 'stuck' || status === 'suspended') count(gauges.stuck, 'stuck', name, some);
     }
+    for (const { saga, step } of pausedSteps)
+      count(gauges.pausedSteps, 'paused', { [ATTRIBUTE.saga]: saga, [ATTRIBUTE.step]: step }, 1);
     for (const [key, { gauge, attributes }] of this.series)
       result.observe(gauge, counts.get(key) ?? 0, attributes);
     result.observe(gauges.due, due);

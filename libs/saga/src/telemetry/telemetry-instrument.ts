@@ -24,8 +24,8 @@ export class TelemetryInstrument implements Instrument {
     return {
       traceparent: watch?.traceparent,
       within: (call) => (watch ? watch.within(call) : call()),
-      ended: (event, brokenOff) => {
-        count?.(event, brokenOff);
+      ended: (event, brokenOff, abortedBy) => {
+        count?.(event, brokenOff, abortedBy);
         watch?.ended(event, brokenOff);
       },
     };

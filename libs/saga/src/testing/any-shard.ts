@@ -10,5 +10,8 @@ export function anyShard(engine: EngineCalls): ShardCalls {
     setAccepting: async (name, accepting) => {
       throw noShards(accepting ? 'admit' : 'drain', name);
     },
+    move: async ({ from }) => {
+      throw noShards('moveSagas', from);
+    },
   };
 }

@@ -101,7 +101,7 @@ export class SagaTestRun<S> {
     return this.snapshot.waitingFor;
   }
 
-  /** Lets time pass until the saga has ended, needs attention, or waits for a signal or an approval. */
+  /** Lets time pass until the saga has ended, needs attention, or waits for a signal, an approval or a paused step. */
   async proceed(): Promise<void> {
     await this.world.proceedUntil(() => this.isAtRest(true));
     await this.look();
@@ -154,8 +154,15 @@ export class SagaTestRun<S> {
     const saga = await this.answered();
     if (hasStopped(saga)) return true;
     const isMoving = saga.lockedBy !== undefined || saga.dueAt! <= this.world.time.now;
-    if (whereItWaits && !isMoving && openQuestions(saga).length > 0) return true;
+    if (whereItWaits && !isMoving && (openQuestions(saga).length > 0 || (await this.isPaused()))) return true;
     return isQuiet(saga, this.world);
+  }
+
+  /** An operator of the test has paused the step that is next. */
+  private async isPaused(): Promise<boolean> {
+    const { pauses } = await this.world.store.pauses.all(0);
+    if (pauses.length === 0) return false;
+    return (await this.world.sagas.get(this.id)).waitingFor?.kind === 'paused-step';
   }
 
   /** The saga after the script has answered everything that it waits for. */

@@ -41,7 +41,8 @@ export async function check(
   stage: DemoEnvironment,
   acknowledged: ReadonlyMap<string, Started>,
 ): Promise<Findings> {
-  const { rows: sagas } = await stage.sagas.query<SagaRow>(
+  const sagas = await rowsOf<SagaRow>(
+    stage,
     `SELECT id, name, version, status, input, correlation_id,
        concat_ws(' ', step, takeovers, error) AS why FROM saga.instance`,
   );
@@ -50,15 +51,17 @@ export async function check(
        calls + (SELECT count(*)::int FROM refused WHERE refused.key = effect.key) AS calls
      FROM effect ORDER BY seq`,
   );
-  const { rows: entries } = await stage.sagas.query<{ saga_id: string; entry: string }>(
+  const entries = await rowsOf<{ saga_id: string; entry: string }>(
+    stage,
     'SELECT saga_id, entry FROM ledger ORDER BY entry',
   );
-  const findings: Findings = { lost: [], doubled: [], wrong: [], stuck: [] };
+  const findings: Findings = { lost: [], doubled: onTwoShards(sagas), wrong: [], stuck: [] };
   const known = new Map(sagas.map((saga) => [saga.id, saga]));
   for (const [id, { correlationId }] of acknowledged) {
     const saga = known.get(id);
     if (!saga) findings.lost.push(`${id}: its start was acknowledged, and it is not there`);
-    else if (saga.correlation_id !== correlationId) findings.wrong.push(`${id}: another's correlation id`);
+    else if (saga.correlation_id !== (correlationId ?? null))
+      findings.wrong.push(`${id}: another's correlation id`);
   }
   const effectsOf = groupedBySaga(effects);
   const entriesBySaga = groupedBySaga(entries);
@@ -70,6 +73,25 @@ export async function check(
   }
   findings.wrong.push(...overtakenInQueue(sagas, effectsOf));
   return findings;
+}
+
+/** The rows of all databases that have sagas. */
+async function rowsOf<Row extends object>({ databases }: DemoEnvironment, text: string): Promise<Row[]> {
+  const answers = await Promise.all(databases.map((database) => database.query<Row>(text)));
+  return answers.flatMap(({ rows }) => rows);
+}
+
+/** A saga lives in one database, and so does each correlation id of a name. */
+function onTwoShards(sagas: readonly SagaRow[]): string[] {
+  const keys = sagas.flatMap(({ id, name, correlation_id }) =>
+    correlation_id === null ? [id] : [id, `${name} ${correlation_id}`],
+  );
+  const seen = new Set<string>();
+  return keys.flatMap((key) => {
+    if (seen.has(key)) return [`${key}: is there twice`];
+    seen.add(key);
+    return [];
+  });
 }
 
 function checkSaga(saga: SagaRow, effects: Effect[], entries: string[], findings: Findings): void {

@@ -16,7 +16,8 @@ const LANES = 10;
 
 /** Starts that were acknowledged. */
 export interface Started {
-  readonly correlationId: string;
+  /** Undefined: it was started without one. */
+  readonly correlationId: string | undefined;
   readonly input: RigInput;
 }
 
@@ -30,7 +31,7 @@ export class Load {
   private count = 0;
 
   constructor(
-    private readonly stage: DemoEnvironment,
+    protected readonly stage: DemoEnvironment,
     private readonly perSecond: number,
   ) {}
 
@@ -53,8 +54,8 @@ export class Load {
     }
   }
 
-  private async startOne(n: number): Promise<void> {
-    const input = { n, refused: n % 4 === 0, shaky: n % 5 === 0 };
+  protected async startOne(n: number): Promise<void> {
+    const input = inputOf(n);
     const correlationId = `rig-${n}`;
     for (let tries = 0; ; tries += 1) {
       try {
@@ -78,11 +79,15 @@ export class Load {
     return id;
   }
 
-  private kindOf(n: number): Type {
+  protected kindOf(n: number): Type {
     const kinds = [
       ...[RigOrderSaga, RigLedgerSaga, RigOnceSaga, RigFamilySaga, RigQueueSaga, RigFanSaga],
       rollingSaga(this.stage.version),
     ];
     return kinds[n % kinds.length]! as Type;
   }
+}
+
+export function inputOf(n: number): RigInput {
+  return { n, refused: n % 4 === 0, shaky: n % 5 === 0 };
 }

@@ -7,9 +7,13 @@ const LOOK = 50;
 /**
  * Milliseconds from the end of a fault until every saga has ended that was there by then, and one that was
  * started
- * since. Infinity: not within `patience`.
+ * since, in each database. Infinity: not within `patience`.
  */
-export async function recovered(sagas: pg.Pool, patience: number): Promise<number> {
+export async function recovered(databases: readonly pg.Pool[], patience: number): Promise<number> {
+  return Math.max(...(await Promise.all(databases.map((sagas) => recoveredIn(sagas, patience)))));
+}
+
+async function recoveredIn(sagas: pg.Pool, patience: number): Promise<number> {
   const began = performance.now();
   let until: Date | undefined;
   while (performance.now() - began < patience) {

@@ -5,6 +5,7 @@ import type { Fault } from './stage.js';
 import type { Figures } from './figures.js';
 import { Load } from './load.js';
 import { ended, recovered } from './recovery.js';
+import { ShardedLoad } from './sharded-load.js';
 import { DemoEnvironment } from './stage.js';
 
 export interface RunOptions {
@@ -31,7 +32,7 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Figur
   const stage = await DemoEnvironment.set(fault, chance);
   if (!stage) return undefined;
   try {
-    const load = new Load(stage, options.rate);
+    const load = fault.shards ? new ShardedLoad(stage, options.rate) : new Load(stage, options.rate);
     load.begin();
     await sleep(WARM_UP);
     const began = performance.now();
@@ -39,7 +40,7 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Figur
     const end = began + options.minutes * 60_000;
     do {
       await fault.inject(stage);
-      const recovery = await recovered(stage.sagas, PATIENCE);
+      const recovery = await recovered(stage.databases, PATIENCE);
       recoveries.push(recovery);
       options.say(`${fault.name}: injection ${recoveries.length}, recovered in ${Math.round(recovery)} ms`);
       if (recovery === Infinity) break;
@@ -49,7 +50,7 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Figur
     const minutes = (performance.now() - began) / 60_000;
     // The last sagas start after the last fault. The unfinished ones have the same time to end.
     await load.end();
-    await ended(stage.sagas, PATIENCE);
+    await Promise.all(stage.databases.map((sagas) => ended(sagas, PATIENCE)));
     const findings = await check(stage, load.acknowledged);
     const unexpected = [...load.surprises, ...stage.surprises];
     for (const [kind, list] of Object.entries<string[]>({ ...findings, unexpected }))

@@ -2,8 +2,7 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { TypeOrmModule } from '@nestjs/typeorm';
-import { SagaModule, SagaService } from 'nestjs-durable-saga';
+import { SagaService } from 'nestjs-durable-saga';
 import pg from 'pg';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../../../support/embedded-postgres.mjs';
 import type { Chance } from './chance.js';
@@ -11,6 +10,7 @@ import { RigDaemon } from './daemon/rig-daemon.js';
 import { EFFECTS, Participants } from './programs/participants.js';
 import { LEDGER, RIG_SAGAS } from './programs/rig-sagas.js';
 import { rollingSaga } from './programs/rolling.saga.js';
+import { sagaModules } from './programs/saga-modules.js';
 import { type Replication, ServerPair } from './server-pair.js';
 import { SmallDisk } from './small-disk.js';
 import { TcpProxy } from './tcp-proxy.js';
@@ -31,12 +31,20 @@ export interface Fault {
   readonly diskMegabytes?: number;
   /** The sagas' PostgreSQL has a standby. */
   readonly standby?: Replication;
+  /** The sagas are on two shards, each with a server of its own. */
+  readonly shards?: true;
   /** The sagas are run by a daemon (`saga serve`) and started over REST, instead of by the workers. */
   readonly daemon?: true;
   /** Makes it happen once, and resolves when it is over. */
   inject(stage: DemoEnvironment): Promise<void>;
   /** Prepares the next injection, once the system has recovered. */
   repair?(stage: DemoEnvironment): Promise<void>;
+}
+
+/** A shard whose server can be lost. */
+interface LostShard {
+  readonly server: EmbeddedServer;
+  readonly sagas: pg.Pool;
 }
 
 /**
@@ -52,6 +60,8 @@ export class DemoEnvironment {
   readonly participants: pg.Pool;
   /** Undefined: workers run the sagas. */
   daemon: RigDaemon | undefined;
+  /** The second shard. Undefined: there is one database. */
+  readonly lostShard: LostShard | undefined;
   private starter: INestApplicationContext | undefined;
   /** Versions that are deployed. */
   private rolling = [1];
@@ -64,8 +74,10 @@ export class DemoEnvironment {
     readonly proxy: TcpProxy,
     readonly disk: SmallDisk | undefined,
     readonly chance: Chance,
+    lostServer: EmbeddedServer | undefined,
   ) {
     this.sagas = quietPool(this.server.url);
+    this.lostShard = lostServer && { server: lostServer, sagas: quietPool(lostServer.url) };
     this.participants = quietPool(participantServer.url);
   }
 
@@ -73,19 +85,20 @@ export class DemoEnvironment {
   static async set(fault: Fault, chance: Chance): Promise<DemoEnvironment | undefined> {
     const disk = fault.diskMegabytes ? await SmallDisk.mount(fault.diskMegabytes) : undefined;
     if (fault.diskMegabytes && !disk) return undefined;
-    const [server, participants] = await Promise.all([
+    const [server, participants, lostServer] = await Promise.all([
       fault.standby
         ? ServerPair.start(fault.standby, fault.settings)
         : startEmbeddedPostgres({ settings: fault.settings, ...(disk && { parentDir: disk.path }) }),
       // Nothing ever happens to this one, so it need not be durable.
       startEmbeddedPostgres({ settings: { fsync: 'off' } }),
+      fault.shards ? startEmbeddedPostgres() : undefined,
     ]);
     const { port } = server instanceof ServerPair ? server.primary : server;
     const proxy = await TcpProxy.before({ host: '127.0.0.1', port });
-    const stage = new DemoEnvironment(server, participants, proxy, disk, chance);
+    const stage = new DemoEnvironment(server, participants, proxy, disk, chance, lostServer);
     try {
       await stage.participants.query(EFFECTS);
-      await stage.sagas.query(LEDGER);
+      for (const database of stage.databases) await database.query(LEDGER);
       if (fault.daemon) stage.daemon = await RigDaemon.start(stage.url, participants.url, LEASE);
       else await stage.startProcesses();
     } catch (error) {
@@ -98,6 +111,11 @@ export class DemoEnvironment {
   /** The sagas' PostgreSQL; of two, the primary. */
   get server(): EmbeddedServer {
     return this.servers instanceof ServerPair ? this.servers.primary : this.servers;
+  }
+
+  /** Straight to each database that has sagas. */
+  get databases(): readonly pg.Pool[] {
+    return [this.sagas, ...(this.lostShard ? [this.lostShard.sagas] : [])];
   }
 
   /** The sagas' PostgreSQL, of a fault that has a standby. */
@@ -146,8 +164,8 @@ export class DemoEnvironment {
     await this.daemon?.close();
     // A pool that is closed waits for the other side of each connection; some have none any more.
     await Promise.all([this.starter?.close(), this.proxy.close()]);
-    await Promise.all([this.sagas.end(), this.participants.end()]);
-    await Promise.all([this.servers.stop(), this.participantServer.stop()]);
+    await Promise.all([...this.databases, this.participants].map((pool) => pool.end()));
+    await Promise.all([this.servers.stop(), this.participantServer.stop(), this.lostShard?.server.stop()]);
     await this.disk?.unmount();
   }
 
@@ -155,6 +173,10 @@ export class DemoEnvironment {
     const url = new URL(this.server.url);
     url.port = String(this.proxy.port);
     return url.href;
+  }
+
+  private get urls(): readonly string[] {
+    return this.lostShard ? [this.url, this.lostShard.server.url] : [this.url];
   }
 
   private async startProcesses(): Promise<void> {
@@ -167,7 +189,7 @@ export class DemoEnvironment {
     for (;;) {
       const worker = await WorkerProcess.start(
         {
-          DATABASE_URL: this.url,
+          DATABASE_URLS: this.urls.join(' '),
           PARTICIPANT_URL: this.participantServer.url,
           LEASE: String(LEASE),
           ROLLING: this.rolling.join(),
@@ -183,11 +205,8 @@ export class DemoEnvironment {
     process.env.PARTICIPANT_URL = this.participantServer.url;
 
     @Module({
-      imports: [
-        TypeOrmModule.forRoot({ type: 'postgres', url: this.url, poolSize: 10 }),
-        // Runs none, but is as impatient as those who do.
-        SagaModule.forRoot({ worker: { sagas: [], lease: LEASE, pollInterval: 200 } }),
-      ],
+      // Runs none, but is as impatient as those who do.
+      imports: sagaModules(this.urls, { sagas: [], lease: LEASE, pollInterval: 200 }),
       providers: [Participants, ...RIG_SAGAS, ...this.rolling.map(rollingSaga)],
     })
     class StarterModule {}

@@ -13,7 +13,17 @@ import { readBody } from '../read-body.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 
 const ACTIONS = ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] as const satisfies BulkAction[];
-const FILTERS = ['saga', 'status', 'tags', 'createdAfter', 'createdBefore'] as const;
+const FILTERS = [
+  'saga',
+  'status',
+  'tags',
+  'createdAfter',
+  'createdBefore',
+  'step',
+  'waitingFor',
+  'overdue',
+  'errorCode',
+] as const;
 
 /** In one request. */
 const MOST = 1_000;

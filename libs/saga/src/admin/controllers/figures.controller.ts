@@ -56,7 +56,12 @@ export class AdminFiguresController {
   async stats(@Req() request: unknown): Promise<SagaStats> {
     await this.access.demand({ kind: 'look' }, request);
     const stats = await this.admin.sagas.stats();
-    return { ...stats, sagas: await this.access.visible(stats.sagas, ({ saga }) => saga, request) };
+    const visible = <T extends { readonly saga: string }>(items: readonly T[]) =>
+      this.access.visible(items, ({ saga }) => saga, request);
+    return {
+      ...stats,
+      ...{ sagas: await visible(stats.sagas), pausedSteps: await visible(stats.pausedSteps) },
+    };
   }
 
   @Get('rates')

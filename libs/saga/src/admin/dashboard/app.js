@@ -7,6 +7,7 @@ import { problem } from './problem.js';
 import { sagaPage } from './saga-page.js';
 import { schedulesPage } from './schedules-page.js';
 import { sagasPage } from './sagas-page.js';
+import { tasksPage } from './tasks-page.js';
 
 /**
  * The pages by the address after the `#`. Groups of the expression are the parameters of the page.
@@ -16,6 +17,7 @@ const PAGES = [
   [/^\/?$/, 'sagas', 'Sagas', sagasPage],
   [/^\/saga\/([^/]+)$/, 'sagas', 'Saga', sagaPage],
   [/^\/overview$/, 'overview', 'Overview', overviewPage],
+  [/^\/tasks$/, 'tasks', 'Tasks', tasksPage],
   [/^\/schedules$/, 'schedules', 'Schedules', schedulesPage],
   [/^\/definitions(?:\/([^/]+))?$/, 'definitions', 'Definitions', definitionsPage],
 ];

@@ -2,11 +2,12 @@ import { get } from './api.js';
 import { h } from './dom.js';
 import { duration, sagaName } from './format.js';
 import { graph } from './graph.js';
+import { pausedSteps, stepButton } from './paused-steps.js';
 import { problem } from './problem.js';
 import { toast } from './toast.js';
 
 /** Shows the definitions of the sagas of this application. */
-export async function definitionsPage(root, { params: [wanted], signal }) {
+export async function definitionsPage(root, { params: [wanted], context, signal }) {
   root.append(h('h1', {}, 'Definitions'));
   let definitions;
   try {
@@ -19,6 +20,7 @@ export async function definitionsPage(root, { params: [wanted], signal }) {
     root.append(h('p', { class: 'empty' }, 'This application has no sagas.'));
     return;
   }
+  const look = pausedSteps(root, { context, signal });
   const picked = definitions.find((one) => labelOf(one) === wanted) ?? definitions[0];
   root.append(
     h(
@@ -33,7 +35,9 @@ export async function definitionsPage(root, { params: [wanted], signal }) {
           definitions.map((one) => h('li', {}, link(one, picked))),
         ),
       ),
-      definition(picked),
+      definition(picked, (step) =>
+        stepButton('pause', { saga: picked.name, step }, context, () => void look()),
+      ),
     ),
   );
 }
@@ -55,7 +59,8 @@ function link(one, picked) {
   );
 }
 
-function definition(saga) {
+/** @param {(step: string) => Node} pauseButton */
+function definition(saga, pauseButton) {
   const {
     name,
     version,
@@ -65,6 +70,7 @@ function definition(saga) {
     lockMode,
     concurrency,
     concurrencyKeyed,
+    rateLimit,
     steps,
     mermaid,
   } = saga;
@@ -73,6 +79,8 @@ function definition(saga) {
     onFailure === 'suspend' && 'suspends on failure',
     locked && `one saga at a time per lock key${lockMode === 'reject' ? ', others are rejected' : ''}`,
     concurrency !== undefined && `${concurrency} at once${concurrencyKeyed ? ' per key' : ''}`,
+    rateLimit &&
+      `${rateLimit.count} begin per ${duration(rateLimit.per)}${rateLimit.keyed ? ', for each key' : ''}`,
   ].filter(Boolean);
   return h(
     'article',
@@ -92,12 +100,16 @@ function definition(saga) {
           h(
             'tr',
             {},
-            ['Step', 'Kind', 'Compensation', 'Attempts', 'Timeout'].map((head) =>
-              h('th', { scope: 'col' }, head),
+            ['Step', 'Kind', 'Compensation', 'Attempts', 'Timeout', ''].map((head) =>
+              h(head ? 'th' : 'td', head ? { scope: 'col' } : {}, head),
             ),
           ),
         ),
-        h('tbody', {}, steps.map(stepRow)),
+        h(
+          'tbody',
+          {},
+          steps.map((step) => stepRow(step, pauseButton)),
+        ),
       ),
     ),
     h(
@@ -110,7 +122,7 @@ function definition(saga) {
   );
 }
 
-function stepRow(step) {
+function stepRow(step, pauseButton) {
   const { name, compensation, retry, timeout } = step;
   return h(
     'tr',
@@ -120,6 +132,7 @@ function stepRow(step) {
     h('td', {}, compensation ?? '–'),
     h('td', { class: 'number' }, retry.attempts),
     h('td', { class: 'number' }, timeout === undefined ? '–' : duration(timeout)),
+    h('td', { class: 'buttons' }, pauseButton(name)),
   );
 }
 
@@ -136,6 +149,7 @@ function whatItIs({
   transactional,
   idempotent,
   delay,
+  sharedConcurrency: shared,
   rateLimit,
 }) {
   const kinds = {
@@ -155,6 +169,7 @@ function whatItIs({
     transactional && 'transactional',
     idempotent === false && 'at most once',
     delay && `after ${duration(delay)}`,
+    shared && `${shared.count} at once in all sagas${shared.keyed ? ', for each key' : ''}`,
     rateLimit &&
       `${rateLimit.count} per ${duration(rateLimit.per)}${rateLimit.keyed ? ', for each key' : ''}`,
   ]

@@ -5,10 +5,10 @@ const KEYS = [
   ['j k', 'next and previous in a list'],
   ['Enter', 'open'],
   ['Esc', 'back, or close'],
-  ['g s, g o, g d', 'sagas, overview, definitions'],
+  ['g s, g o, g t, g d', 'sagas, overview, tasks, definitions'],
   ['?', 'show these keys'],
 ];
-const PAGES = { s: '#/', o: '#/overview', d: '#/definitions' };
+const PAGES = { s: '#/', o: '#/overview', t: '#/tasks', d: '#/definitions' };
 
 /** Adds the keyboard shortcuts. @param go opens a page */
 export function listenToKeys(go) {

@@ -72,7 +72,7 @@ export function overviewPage(root, { query, context, signal }) {
   );
 }
 
-function standing({ sagas, due, oldestDue, overdue, outbox }) {
+function standing({ sagas, due, oldestDue, overdue, pausedSteps, outbox }) {
   const tile = (name, value, note, status) =>
     h(
       'div',
@@ -89,6 +89,13 @@ function standing({ sagas, due, oldestDue, overdue, outbox }) {
       tile('Need attention', count(person), undefined, person > 0 ? 'stuck' : undefined),
       tile('Due now', count(due), oldestDue && `oldest ${ago(oldestDue)}`),
       tile('Overdue', count(overdue), 'past their sla', overdue > 0 ? 'compensating' : undefined),
+      pausedSteps.length > 0 &&
+        tile(
+          'Paused steps',
+          h('a', { href: '#/definitions' }, count(pausedSteps.length)),
+          undefined,
+          'paused',
+        ),
       outbox && tile('Outbox', count(outbox.waiting), outbox.oldest && `oldest ${ago(outbox.oldest)}`),
       outbox && tile('Dead messages', count(outbox.dead), undefined, outbox.dead > 0 ? 'stuck' : undefined),
     ),

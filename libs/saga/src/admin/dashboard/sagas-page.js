@@ -5,6 +5,7 @@ import { bulkDialog } from './bulk-dialog.js';
 import { h, swap } from './dom.js';
 import { plural, sagaName, words } from './format.js';
 import { live } from './live.js';
+import { later, pager, unreachableText } from './paging.js';
 import { pill } from './pill.js';
 import { problem } from './problem.js';
 import { since } from './time.js';
@@ -78,36 +79,14 @@ export function sagasPage(root, { query, context, signal, go }) {
     const rest = page.items.filter(({ id }) => !isUrgent.has(id));
     swap(
       list,
-      page.unreachable && h('p', { role: 'status' }, unreachableText(page.unreachable)),
+      page.unreachable && h('p', { role: 'status' }, unreachableText(page.unreachable, 'sagas')),
       rest.length > 0 ? table(rest) : empty(filter, page, isUrgent.size),
       asOf(page.asOf),
-      pager(page),
+      pager(cursors, page.next, () => void look(), ['Newer', 'Older']),
     );
   };
   const look = live(signal, ask, show);
 
-  const pager = ({ next }) =>
-    (cursors.length > 0 || next) &&
-    h(
-      'nav',
-      { class: 'pager', 'aria-label': 'Pages of the list' },
-      h(
-        'button',
-        {
-          type: 'button',
-          'data-key': 'newer',
-          disabled: cursors.length === 0,
-          onclick: () => (cursors.pop(), look()),
-        },
-        '← Newer',
-      ),
-      h('span', {}, `Page ${cursors.length + 1}`),
-      h(
-        'button',
-        { type: 'button', 'data-key': 'older', disabled: !next, onclick: () => (cursors.push(next), look()) },
-        'Older →',
-      ),
-    );
   const change = (name, value) => {
     filter[name] = value;
     cursors.length = 0;
@@ -201,15 +180,6 @@ function bar(filter, context, change, go) {
   );
 }
 
-/** Delays a call until the user stops typing. */
-function later(act) {
-  let timer;
-  return (event) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => act(event), 250);
-  };
-}
-
 /** Opens the saga that the search found, if it found exactly one. */
 function onlyOne(go) {
   const links = document.querySelectorAll('main a.row');
@@ -261,11 +231,6 @@ function row(summary) {
     h('td', { class: 'time', 'data-label': 'changed' }, since(updatedAt)),
     h('td', { class: 'time', 'data-label': 'started' }, since(createdAt)),
   );
-}
-
-function unreachableText(shards) {
-  const one = shards.length === 1;
-  return `${one ? 'Shard' : 'Shards'} ${shards.join(', ')} cannot be reached. ${one ? 'Its' : 'Their'} sagas are missing here.`;
 }
 
 function empty(filter, page, urgent) {

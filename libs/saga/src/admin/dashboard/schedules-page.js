@@ -1,6 +1,7 @@
-import { get, post } from './api.js';
-import { openDialog } from './dialog.js';
-import { field, operatorField, rememberOperator } from './fields.js';
+import { actionButton } from './action-button.js';
+import { get } from './api.js';
+import { confirmDialog } from './confirm-dialog.js';
+import { field, operatorField } from './fields.js';
 import { h, swap } from './dom.js';
 import { figuresTable } from './figures-table.js';
 import { sagaName } from './format.js';
@@ -42,6 +43,7 @@ function table(schedules, act) {
   return figuresTable(
     ['Saga', 'Schedule', 'Next run', 'Last run', ''],
     schedules.map((one) => row(one, act)),
+    'entries',
   );
 }
 
@@ -62,18 +64,7 @@ function row(schedule, act) {
     h(
       'td',
       { class: 'buttons' },
-      actions.map((kind) =>
-        h(
-          'button',
-          {
-            type: 'button',
-            'data-action': kind,
-            'aria-label': `${ACTIONS[kind].label.replace('…', '')}: ${saga}`,
-            onclick: () => act(schedule, kind),
-          },
-          ACTIONS[kind].label,
-        ),
-      ),
+      actions.map((kind) => actionButton(kind, ACTIONS[kind].label, saga, () => act(schedule, kind))),
     ),
   );
 }
@@ -101,18 +92,10 @@ function lastOf({ last, skippedAt }) {
 }
 
 function confirmAction({ saga }, kind, context, done) {
-  const { title, text, label } = ACTIONS[kind];
-  const submit = label.replace('…', '');
-  openDialog(
-    { kind, title, about: saga, text, submit },
+  confirmDialog(
+    { kind, about: saga, ...ACTIONS[kind] },
+    `schedules/${encodeURIComponent(saga)}/${kind}`,
     kind === 'pause' && [field('reason', 'Reason', {}), operatorField(context)],
-    async (form) => {
-      const given = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
-      const body = Object.fromEntries(given.filter(([, value]) => value !== ''));
-      rememberOperator(body.by);
-      await post(`schedules/${encodeURIComponent(saga)}/${kind}`, body);
-      return `${submit}: done.`;
-    },
     done,
   );
 }

@@ -102,6 +102,10 @@ export class BulkFilterDto {
   >;
   @ApiField({ required: false, format: 'date-time' }) createdAfter?: string;
   @ApiField({ required: false, format: 'date-time' }) createdBefore?: string;
+  @ApiField({ required: false }) step?: string;
+  @ApiField({ required: false }) waitingFor?: string;
+  @ApiField({ required: false }) overdue?: boolean;
+  @ApiField({ required: false }) errorCode?: string;
 }
 
 export class BulkDto {

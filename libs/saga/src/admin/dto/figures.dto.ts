@@ -38,6 +38,12 @@ export class StatsDto {
   @ApiField({ type: 'integer' }) due!: number;
   @ApiField({ required: false, format: 'date-time' }) oldestDue?: Date;
   @ApiField({ type: 'integer' }) overdue!: number;
+  @ApiField({
+    type: 'object',
+    isArray: true,
+    description: 'The steps that are paused for all sagas of a name: saga and step.',
+  })
+  pausedSteps!: readonly object[];
   @ApiField({ required: false, type: 'object', additionalProperties: true }) outbox?: object;
   @ApiField({
     required: false,

@@ -1,18 +1,15 @@
 import type { SagaFilter } from '../../nest/calls/saga-filter.js';
 import type { SagaSummary } from '../../nest/views/saga-snapshot.js';
-import { columns, fitted } from '../text/columns.js';
-import { command, EXIT, JSON_OPTION, option } from '../command.js';
+import { columns } from '../text/columns.js';
+import { limitOf, pageOf, printPage, readLimit } from '../page-of.js';
+import { command, JSON_OPTION, option } from '../command.js';
 import { operating } from '../session.js';
 import { SAGA_OPTIONS } from '../operator-session.js';
 import { lookOf, type Paint, paintOn } from '../text/style.js';
-import { UsageError } from '../usage-error.js';
-import { readStatuses, readTags, readWhere, readWhole, WHERE } from '../values.js';
+import { readStatuses, readTags, readWhere, WHERE } from '../values.js';
 import { fromNow } from '../../shared/duration-text.js';
 import { oneLine } from '../../shared/one-line.js';
 
-const FIRST_PAGE = 50;
-/** As many as `find` gives at once. */
-const LONGEST_PAGE = 1_000;
 const LONGEST_ERROR = 60;
 
 export const list = command({
@@ -30,12 +27,11 @@ export const list = command({
     status: option.several('<status>', 'only this status, or several separated by commas'),
     tag: option.several('<name>=<value>', 'only with this tag'),
     where: option.several('<name>=<value>', WHERE),
-    limit: option.text('<number>', `the maximum number of sagas; default: ${FIRST_PAGE}`),
+    limit: limitOf('sagas'),
     cursor: option.text('<id>', 'continue after this saga, the last one of the previous page'),
   },
   run: async ({ operands: [saga], values, terminal }) => {
-    const limit = readWhole(values.limit, 'limit') ?? FIRST_PAGE;
-    if (limit === 0) throw new UsageError('--limit is 0; give a number from 1');
+    const limit = readLimit(values.limit);
     const given = readWhere(values.where ?? []);
     const status = values.status?.flatMap(readStatuses);
     const tags = readTags(values.tag);
@@ -44,31 +40,14 @@ export const list = command({
       ...(saga !== undefined && { saga }),
       ...(status && { status }),
       ...(tags && { tags: { ...given.tags, ...tags } }),
-      ...(values.cursor !== undefined && { cursor: values.cursor }),
     };
-    const { items, next, now } = await operating(values, terminal, async ({ sagas, running }) => {
-      const found: SagaSummary[] = [];
-      let cursor = filter.cursor;
-      do {
-        const page = await sagas.find({
-          ...filter,
-          ...(cursor !== undefined && { cursor }),
-          limit: Math.min(LONGEST_PAGE, limit - found.length),
-        });
-        found.push(...page.items);
-        cursor = page.next;
-      } while (cursor !== undefined && found.length < limit);
-      return { items: found, next: cursor, now: running.engine.now() };
-    });
-    if (values.json) {
-      terminal.out(JSON.stringify({ items, ...(next !== undefined && { next }) }, undefined, 2));
-      return EXIT.done;
-    }
-    if (items.length === 0) terminal.error('No sagas');
-    else
-      for (const line of linesOf(items, now, paintOn(terminal))) terminal.out(fitted(line, terminal.columns));
-    if (next !== undefined) terminal.error(`More sagas: --cursor ${next}`);
-    return EXIT.done;
+    const { now, ...page } = await operating(values, terminal, async ({ sagas, running }) => ({
+      ...(await pageOf(values.cursor, limit, (part) => sagas.find({ ...filter, ...part }))),
+      now: running.engine.now(),
+    }));
+    return printPage(page, terminal, { json: values.json, empty: 'No sagas', more: 'More sagas' }, () =>
+      linesOf(page.items, now, paintOn(terminal)),
+    );
   },
 });
 

@@ -9,6 +9,7 @@ import { DEVELOPMENT_URL } from '../init/own-postgres.js';
 import { printProblems, problemsOf } from '../local/declared-files.js';
 import { type EmbeddedServer, startEmbedded } from '../postgres/embedded-server.js';
 import { PostgresStartError } from '../postgres/index.js';
+import { severalHosts } from '../../store/postgres/connection/several-hosts.js';
 import type { Terminal } from '../terminal.js';
 import { UsageError } from '../usage-error.js';
 import { readTime, readWhole } from '../values.js';
@@ -18,6 +19,10 @@ const DEFAULT_PORT = 8080;
 
 const OPTIONS = {
   ...DATABASE_OPTIONS,
+  'read-from': option.text(
+    '<postgres://…>',
+    'the URL of a standby for lists and rates; default: the database',
+  ),
   embedded: option.flag('start a PostgreSQL server from npm, whose data stays in .postgres'),
   host: option.text('<address>', 'the address to listen on; default: 127.0.0.1'),
   port: option.text('<number>', `the port to listen on; 0: any that is free; default: ${DEFAULT_PORT}`),
@@ -117,7 +122,14 @@ async function optionsOf(
   const shutdownTimeout = readTime(values['shutdown-timeout'], 'shutdown-timeout');
   return {
     files: (await Promise.all(paths.map(filesOf))).flat(),
-    ...{ url: urlOf(values, terminal), host, schema, watch, shutdownTimeout },
+    ...{
+      url: urlOf(values, terminal),
+      readFrom: checked(values['read-from'], '--read-from'),
+      host,
+      schema,
+      watch,
+      shutdownTimeout,
+    },
     port: readNumber(values.port, 'port', 0, 65_535) ?? DEFAULT_PORT,
     connections: readNumber(values.connections, 'connections', 3, 1_000) ?? 10,
     concurrency: readNumber(values.concurrency, 'concurrency', 1, 100_000),
@@ -153,8 +165,15 @@ function urlOf({ url, embedded }: Values, terminal: Terminal): string {
     throw new UsageError(
       'Give the database as --url postgres://…, or in the variable DATABASE_URL, or start one with --embedded',
     );
-  if (URL.canParse(given) && /^postgres(ql)?:$/.test(new URL(given).protocol)) return given;
-  throw new UsageError(`The URL is not a PostgreSQL URL; give one such as ${DEVELOPMENT_URL}`);
+  return checked(given, 'The URL');
+}
+
+/** A URL, which may have several hosts. */
+function checked<T extends string | undefined>(given: T, what: string): T {
+  if (given === undefined) return given;
+  const [url] = severalHosts(given)?.urls ?? [given];
+  if (URL.canParse(url) && /^postgres(ql)?:$/.test(new URL(url).protocol)) return given;
+  throw new UsageError(`${what} is not a PostgreSQL URL; give one such as ${DEVELOPMENT_URL}`);
 }
 
 async function credentialsOf(file: string | undefined, terminal: Terminal): Promise<Credentials | undefined> {

@@ -20,7 +20,10 @@ export const stats = command({
   },
 });
 
-function linesOf({ at, sagas, due, oldestDue, overdue, outbox }: SagaStats, paint: Paint): string[] {
+function linesOf(
+  { at, sagas, due, oldestDue, overdue, pausedSteps, outbox }: SagaStats,
+  paint: Paint,
+): string[] {
   const ago = (time: Date | undefined) => (time ? `, the oldest since ${fromNow(time, at.getTime())}` : '');
   const rows = sagas.map(({ saga, version, status, count }) => [
     `${saga}@${version}`,
@@ -33,6 +36,9 @@ function linesOf({ at, sagas, due, oldestDue, overdue, outbox }: SagaStats, pain
     ...columns([
       ['due', `${due}${ago(oldestDue)}`],
       ['overdue', String(overdue)],
+      ...(pausedSteps.length > 0
+        ? [['paused steps', pausedSteps.map(({ saga, step }) => `${saga}.${step}`).join(', ')]]
+        : []),
       ['outbox', `${outbox.waiting} waiting${ago(outbox.oldest)}; ${outbox.dead} dead`],
     ]),
   ];

@@ -17,7 +17,10 @@ export interface Surroundings {
 }
 
 /** The context of a step or of a compensation. */
-export type CallContext = Omit<StepContext, 'round' | 'progress' | 'heartbeat' | 'lastHeartbeat'> &
+export type CallContext = Omit<
+  StepContext,
+  'round' | 'setTags' | 'progress' | 'heartbeat' | 'lastHeartbeat'
+> &
   Partial<Pick<StepContext, 'round'>> &
   Partial<Pick<CompensationContext, 'result' | 'failure'>>;
 

@@ -40,6 +40,7 @@ steps:
     compensateOnFailure: true
     timeout: 5s
     rateLimit: { count: 10, per: 1s }
+    concurrency: { count: 4 }
   charge: { after: [], exec: { command: [charge] }, idempotent: false, probe: { exec: { command: [ask] } } }
   ship: { after: [reserve, charge], join: any, http: { url: "http://ship/" }, forEach: input.lines, concurrency: 2 }
   paid: { waitFor: { signal: payment-reply, timeout: 15m }, savepoint: { attempts: 3 }, delay: 1m }
@@ -73,7 +74,7 @@ steps:
           compensationRetry: { attempts: 20 },
           compensateOnFailure: true,
         },
-        ...{ timeout: '5s', rateLimit: { count: 10, per: '1s' } },
+        ...{ timeout: '5s', rateLimit: { count: 10, per: '1s' }, concurrency: { count: 4 } },
       })
       reserve() {}
       'reserve.compensate'() {}

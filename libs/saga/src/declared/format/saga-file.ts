@@ -1,7 +1,7 @@
 import type { RetryPolicy } from '../../definition/options/retry-policy.js';
 import type { SagaOptions } from '../../definition/options/saga-options.js';
 import type { ScheduleOptions } from '../../definition/options/schedule-options.js';
-import type { RateLimit } from '../../definition/options/limit-options.js';
+import type { RateLimit, SagaRateLimit, StepConcurrency } from '../../definition/options/limit-options.js';
 import type { SavepointOptions } from '../../definition/options/step-options.js';
 import type { Duration } from '../../definition/options/duration.js';
 import type { ExecDefinition } from '../action/exec-call.js';
@@ -32,6 +32,7 @@ export interface SagaFile extends Pick<
   /** A JSON Schema. */
   readonly input?: object | boolean;
   readonly secrets?: ReadonlyMap<string, string>;
+  readonly rateLimit?: Omit<SagaRateLimit, 'key'>;
   readonly lockKey?: Expression;
   readonly schedule?: Omit<ScheduleOptions, 'input'> & { readonly input?: Template };
   readonly steps: ReadonlyMap<string, StepFile>;
@@ -76,7 +77,7 @@ export interface StepFile extends CallFile {
 
   readonly timeout?: Duration;
   readonly forEach?: Expression;
-  readonly concurrency?: number;
+  readonly concurrency?: number | Omit<StepConcurrency, 'key'>;
   readonly idempotent?: boolean;
   readonly compensateOnFailure?: boolean;
   readonly probe?: CallFile;

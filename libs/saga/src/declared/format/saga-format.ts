@@ -101,7 +101,18 @@ const WORK: Fields = {
     ...{ type: 'expression', scope: CONDITION_SCOPE },
     about: 'A list: the step runs once per item, which is named item, with index.',
   },
-  concurrency: { ...COUNT, about: 'The maximum number of items that run at once. Default: 10.' },
+  concurrency: {
+    type: 'either',
+    of: [
+      COUNT,
+      {
+        type: 'object',
+        fields: { count: { ...COUNT, required: true, about: 'The number of attempts, over all sagas.' } },
+      },
+    ],
+    about:
+      'The maximum number of items that run at once, default 10; or of attempts over all sagas and processes.',
+  },
   idempotent: { ...FLAG, about: 'false: at most once; an interrupted step never runs again. Default: true.' },
   compensateOnFailure: {
     ...FLAG,
@@ -275,6 +286,14 @@ export const SAGA_FIELDS = {
   concurrency: {
     ...COUNT,
     about: 'The maximum number of sagas of this name that run at once. Default: no limit.',
+  },
+  rateLimit: {
+    type: 'object',
+    fields: {
+      count: { ...COUNT, required: true, about: 'The number of sagas.' },
+      per: { ...DURATION, required: true, about: 'The length of the window.' },
+    },
+    about: 'A limit on how often sagas of this name begin, across all processes. Default: none.',
   },
   retention: {
     type: 'either',

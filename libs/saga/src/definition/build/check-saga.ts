@@ -6,6 +6,7 @@ import { SagaMetadata } from '../decorators/saga-metadata.js';
 import { defaultSagaName } from '../decorators/saga-name.js';
 import type { Report } from '../../shared/diagnostic.js';
 import type { SagaOptions } from '../options/saga-options.js';
+import { readRateLimit } from './read-rate-limit.js';
 import { readSchedule } from '../schedule/read-schedule.js';
 import { shown } from '../../shared/shown-value.js';
 import { isStandardSchema } from '../types/standard-schema.js';
@@ -25,6 +26,7 @@ const SAGA_OPTIONS = [
   'lockKey',
   'lockMode',
   'concurrency',
+  'rateLimit',
   'retention',
   'redact',
 ] as const satisfies (keyof SagaOptions)[];
@@ -83,6 +85,7 @@ export function readSaga(saga: Type, given: SagaOptions, report: Report): Omit<S
     lockKey: read.function(options.lockKey, 'lockKey'),
     ...readLockMode(options, read, report),
     ...readConcurrency(concurrency, read),
+    ...readLimit(options.rateLimit, read),
     retention: readRetention(options.retention, read),
     redact: readRedact(options.redact, '@Saga', report),
   };
@@ -111,6 +114,11 @@ function readConcurrency(
     concurrency: limit && read.count(limit.count, 'concurrency.count'),
     ...(limitKey && { limitKey }),
   };
+}
+
+function readLimit(given: SagaOptions['rateLimit'], read: OptionReader): Pick<SagaGraph, 'rateLimit'> {
+  const rateLimit = readRateLimit(given, read);
+  return rateLimit ? { rateLimit } : {};
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { buildSagaGraph } from './build-saga-graph.js';
 import { problemsOf, sagaOf } from '../../../../../test/fixtures/saga-of.js';
 import type { StepNode } from '../graph/saga-graph.js';
+import type { StepOptions } from '../options/step-options.js';
 
 function node(saga: Type, step: string): StepNode {
   return buildSagaGraph(saga).steps.get(step)!;
@@ -68,6 +69,18 @@ describe('the node of a step', () => {
     });
   });
 
+  it('has a concurrency over all sagas, which bounds the items of each saga as well, unless each has a key', () => {
+    const key = () => 'a';
+    const nodeOf = (concurrency: StepOptions['concurrency']) => node(sagaOf({ pay: { concurrency } }), 'pay');
+    expect(nodeOf({ count: 3 })).toMatchObject({ concurrency: 3, sharedConcurrency: { count: 3 } });
+    expect(nodeOf({ count: 30 })).toMatchObject({ concurrency: 10, sharedConcurrency: { count: 30 } });
+    expect(nodeOf({ count: 3, key })).toMatchObject({
+      concurrency: 10,
+      sharedConcurrency: { count: 3, key },
+    });
+    expect(node(sagaOf({ pay: {} }), 'pay').sharedConcurrency).toBeUndefined();
+  });
+
   it('is the pivot if it says so', () => {
     expect(node(sagaOf({ pay: { pivot: true } }), 'pay').pivot).toBe(true);
   });
@@ -115,7 +128,31 @@ describe('an invalid position of a step in the graph', () => {
       { forEach: () => [], pivot: true },
       /forEach cannot be a pivot; make the step after it/,
     ],
-    ['concurrency of nothing', { concurrency: 2 }, /concurrency limits .* forEach.*; remove concurrency/],
+    [
+      'concurrency of nothing',
+      { concurrency: 2 },
+      /concurrency as a number limits .* forEach.*; give \{ count: 2 \} to limit the step over all sagas, add forEach/,
+    ],
+    [
+      'a concurrency over all sagas of none',
+      { concurrency: { count: 0 } },
+      /concurrency\.count is 0; give a whole/,
+    ],
+    [
+      'a concurrency over all sagas without a count',
+      { concurrency: { key: () => 'a' } },
+      /concurrency\.count is undefined; give a whole number/,
+    ],
+    [
+      'a concurrency with a key that is no function',
+      { concurrency: { count: 1, key: 'tenant' } },
+      /concurrency\.key is 'tenant'; give a function/,
+    ],
+    [
+      'a concurrency with an option that there is not',
+      { concurrency: { count: 1, per: '1s' } },
+      /unknown option 'concurrency\.per'/,
+    ],
     [
       'no item at once',
       { forEach: () => [], concurrency: 0 },

@@ -9,6 +9,8 @@ import { approvalSignal } from '../graph/saga-graph.js';
 import { signalNameFlaw } from '../options/signal-name.js';
 import type { NodeMetadata, StepMetadata } from '../decorators/saga-metadata.js';
 import type { SagaMethods } from '../decorators/saga-methods.js';
+import { readRateLimit } from './read-rate-limit.js';
+import { readStepConcurrency } from './read-step-concurrency.js';
 import type {
   AnyNodeOptions,
   ApprovalOptions,
@@ -67,9 +69,7 @@ const OPTIONS_OF: Record<
   signal: ['@WaitFor', [...WAIT_OPTIONS, 'signal'] satisfies (keyof WaitForOptions)[]],
   approval: ['@Approval', [...WAIT_OPTIONS, 'quorum'] satisfies (keyof ApprovalOptions)[]],
 };
-/** Items of a fan-out at once, if it does not say. */
-const DEFAULT_CONCURRENCY = 10;
-/** The approvals of a step are read from the latest operations on its saga. */
+/** The approvals of a step that is not decided are loaded with its saga each time. */
 const LARGEST_QUORUM = 10;
 /** In all, the first included, if a savepoint does not say. */
 const DEFAULT_SAVEPOINT = { attempts: 2 };
@@ -107,7 +107,7 @@ export function readStep(
   checkProbe(options, methods, report);
   checkCombinations(options, report);
 
-  const { retry, compensationRetry, compensationTimeout, timeout, delay, concurrency } = options;
+  const { retry, compensationRetry, compensationTimeout, timeout, delay } = options;
   const idempotent = read.flag(options.idempotent, 'idempotent', true);
   const ownRetry = retry ?? (idempotent ? undefined : AT_MOST_ONCE_RETRY);
   const node: { [K in keyof UnlinkedStep]: UnlinkedStep[K] | undefined } = {
@@ -147,7 +147,7 @@ export function readStep(
     compensateOnFailure: read.flag(options.compensateOnFailure, 'compensateOnFailure'),
     when: read.function(options.when, 'when'),
     forEach: read.function(options.forEach, 'forEach'),
-    concurrency: concurrency === undefined ? DEFAULT_CONCURRENCY : read.count(concurrency, 'concurrency'),
+    ...readStepConcurrency(options.concurrency, read),
     // No wait is no state of waiting.
     delay:
       delay === undefined || typeof delay === 'function'
@@ -245,10 +245,10 @@ function checkCombinations(options: AnyNodeOptions, report: Report): void {
       'remove onFailure, or make a step after it the pivot',
     );
   }
-  if (options.concurrency !== undefined && options.forEach === undefined) {
+  if (typeof options.concurrency === 'number' && options.forEach === undefined) {
     report(
-      'concurrency limits the items of forEach, which this step does not have',
-      'remove concurrency, or add forEach',
+      'concurrency as a number limits the items of forEach, which this step does not have',
+      `give { count: ${options.concurrency} } to limit the step over all sagas, add forEach, or remove concurrency`,
     );
   }
 }
@@ -317,24 +317,6 @@ function readSavepoint(savepoint: StepOptions['savepoint'], read: OptionReader):
   const given = read.object(savepoint, 'savepoint', ['attempts'], 'true, or { attempts: 3 }');
   // The first attempt is one of them: with fewer than 2 nothing would ever return to it.
   return given && { attempts: read.count(given.attempts, 'savepoint.attempts', 2) };
-}
-
-function readRateLimit(rateLimit: StepOptions['rateLimit'], read: OptionReader): UnlinkedStep['rateLimit'] {
-  if (rateLimit === undefined) return undefined;
-  const given = read.object(
-    rateLimit,
-    'rateLimit',
-    ['count', 'per', 'key'],
-    "such as { count: 10, per: '1s' }",
-  );
-  const key = given && read.function(given.key, 'rateLimit.key');
-  return (
-    given && {
-      count: read.count(given.count, 'rateLimit.count'),
-      per: read.durationAboveZero(given.per!, 'rateLimit.per', 'would limit nothing'),
-      ...(key && { key }),
-    }
-  );
 }
 
 function readReply(

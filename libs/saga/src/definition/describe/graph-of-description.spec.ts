@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { decide, type Decision } from '../../machine/decide.js';
+import { decide } from '../../machine/decide.js';
+import type { Decision } from '../../machine/plan.js';
 import { evolve } from '../../machine/evolve.js';
 import { planRollback } from '../../machine/plan-rollback.js';
 import { playGraph } from '../../../../../test/oracle/run-model.js';

@@ -28,6 +28,7 @@ export function graphOfDescription(description: SagaDescription): SagaGraph {
     ...(schedule && { schedule: scheduleOf(schedule, name) }),
     ...(inputChecked && { input: schemaNotHere(name) }),
     ...(description.concurrencyKeyed && { limitKey: () => notHere('concurrency.key', name) }),
+    ...(description.rateLimit && { rateLimit: rateLimitOf(description.rateLimit, name) }),
     ...(description.lockMode && { rejectsWhileLocked: true as const }),
     ...(locked && { lockKey: () => notHere('lockKey', name) }),
     steps: linked as SagaGraph['steps'],
@@ -55,6 +56,7 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     when: conditional ? () => notHere('when', name) : undefined,
     forEach: forEach ? () => notHere('forEach', name) : undefined,
     concurrency,
+    ...(step.sharedConcurrency && { sharedConcurrency: sharedOf(step.sharedConcurrency, name) }),
     delay: step.delay,
     delayOf: step.delayComputed && (() => notHere('delay', name)),
     probe: step.probe,
@@ -68,11 +70,18 @@ function nodeOf(step: StepDescription): UnlinkedStep {
   };
 }
 
+function sharedOf(
+  { count, keyed }: NonNullable<StepDescription['sharedConcurrency']>,
+  name: string,
+): StepNode['sharedConcurrency'] {
+  return { count, ...(keyed && { key: () => notHere('concurrency.key', name) }) };
+}
+
 function rateLimitOf(
   { count, per, keyed }: NonNullable<StepDescription['rateLimit']>,
-  step: string,
-): StepNode['rateLimit'] {
-  return { count, per, ...(keyed && { key: () => notHere('rateLimit.key', step) }) };
+  name: string,
+): { count: number; per: number; key?: () => never } {
+  return { count, per, ...(keyed && { key: () => notHere('rateLimit.key', name) }) };
 }
 
 /** A back-off that is a function cannot be called here. */

@@ -36,6 +36,15 @@ export interface SagaDescription {
   readonly concurrency?: number;
   /** That limit is of each key by itself. Absent: it is of the name, or there is none. */
   readonly concurrencyKeyed?: true;
+  /** At most so many sagas begin within `per` milliseconds; absent: no limit. `keyed`: of each key. */
+  readonly rateLimit?: {
+    /** The number of sagas. */
+    readonly count: number;
+    /** The length of the window. */
+    readonly per: number;
+    /** Each key has its own windows. Absent: the limit is of the name. */
+    readonly keyed?: true;
+  };
   /** In an order in which every step comes after those that it waits for. */
   readonly steps: readonly StepDescription[];
   /** What waits for what. */
@@ -66,6 +75,13 @@ export interface StepDescription {
   readonly forEach: boolean;
   /** Items at once; only with `forEach`. */
   readonly concurrency?: number;
+  /** At most so many attempts are in progress, over all sagas and processes; absent: no limit. */
+  readonly sharedConcurrency?: {
+    /** The number of attempts. */
+    readonly count: number;
+    /** Each key has so many. Absent: the limit is of the step. */
+    readonly keyed?: true;
+  };
   /** Wait between being ready and beginning. */
   readonly delay?: number;
   /** The delay is computed from the input and the results. */
@@ -145,6 +161,7 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     inputChecked: graph.input !== undefined,
     concurrency: graph.concurrency,
     concurrencyKeyed: graph.limitKey && true,
+    rateLimit: graph.rateLimit && rateLimitOf(graph.rateLimit),
     steps,
     edges: steps.flatMap(({ name, after, join }) => after.map((from) => ({ from, to: name, join }))),
   });
@@ -163,6 +180,10 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     conditional: node.when !== undefined,
     forEach: node.forEach !== undefined,
     concurrency: node.forEach && node.concurrency,
+    sharedConcurrency: node.sharedConcurrency && {
+      count: node.sharedConcurrency.count,
+      ...(node.sharedConcurrency.key && { keyed: true as const }),
+    },
     delay: node.delay,
     delayComputed: node.delayOf && true,
     timeoutComputed: node.wait?.timeoutOf && true,
@@ -184,7 +205,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
   });
 }
 
-function rateLimitOf({ count, per, key }: NonNullable<StepNode['rateLimit']>) {
+function rateLimitOf({ count, per, key }: NonNullable<(StepNode | SagaGraph)['rateLimit']>) {
   return { count, per, ...(key && { keyed: true as const }) };
 }
 

@@ -48,6 +48,8 @@ export interface StepNode {
   readonly forEach?: ItemsOf;
   /** Items at once. */
   readonly concurrency: number;
+  /** At most `count` attempts are in progress, over all sagas and processes; of each key, if there is one. */
+  readonly sharedConcurrency?: { readonly count: number; readonly key?: StepKeyOf };
   /** Milliseconds between being ready and beginning. */
   readonly delay?: number;
   /** In its place: returns it, or the time at which it begins, once it is ready. */
@@ -107,7 +109,9 @@ export interface SagaGraph {
   readonly rejectsWhileLocked?: true;
   /** Sagas of this name that are advanced at once, across all processes; of each key, if there is one. */
   readonly concurrency?: number;
-  /** The key of that limit, by which its sagas take turns. */
+  /** At most `count` sagas begin within `per` milliseconds, across all processes; of each key, if there is one. */
+  readonly rateLimit?: { readonly count: number; readonly per: number; readonly key?: StartKeyOf };
+  /** The key of that limit on concurrency, by which its sagas take turns. */
   readonly limitKey?: StartKeyOf;
   /** Milliseconds that one is kept once it has ended; false: for ever, undefined: as the module says. */
   readonly retention?: number | false;
@@ -135,6 +139,11 @@ export function startsSaga({ kind }: StepNode): boolean {
 /** The name of the signal that an approval waits for. */
 export function approvalSignal(step: string): string {
   return APPROVAL_PREFIX + step;
+}
+
+/** The step that the signal of a decision is for. Undefined: it is another signal. */
+export function stepDecidedOn(signal: string): string | undefined {
+  return signal.startsWith(APPROVAL_PREFIX) ? signal.slice(APPROVAL_PREFIX.length) : undefined;
 }
 
 /** `name@version`, as log lines and messages show it. */

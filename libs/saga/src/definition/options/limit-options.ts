@@ -25,6 +25,24 @@ export interface SagaConcurrency {
   key?: StartKeyOf;
 }
 
+/** A limit on the attempts of a step that are in progress at once, over all sagas and processes. */
+export interface StepConcurrency {
+  /** The maximum number of attempts in progress at once, a whole number from 1. */
+  count: number;
+  /** The key of the limit, such as the account: each key has `count`. Default: none, the limit is of the step. */
+  key?: StepKeyOf;
+}
+
+/** A limit on how often sagas of a name begin, across all processes. */
+export interface SagaRateLimit {
+  /** The number of sagas, a whole number from 1. */
+  count: number;
+  /** The length of the window, in which at most `count` sagas begin. */
+  per: Duration;
+  /** The key of the limit, such as the tenant: each key has its own windows. Default: none, the limit is of the name. */
+  key?: StartKeyOf;
+}
+
 /** A limit on the attempts of a step, across all processes. */
 export interface RateLimit {
   /** The number of attempts, a whole number from 1. */

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { Duration } from './duration.js';
-import type { SagaConcurrency } from './limit-options.js';
+import type { SagaConcurrency, SagaRateLimit } from './limit-options.js';
 import type { RetryPolicy } from './retry-policy.js';
 import type { ScheduleOptions } from './schedule-options.js';
 import type { StartTimeOf } from './time-of.js';
@@ -89,6 +89,13 @@ export interface SagaOptions {
    * own.
    */
   concurrency?: number | SagaConcurrency;
+  /**
+   * At most `count` sagas of this name, in all versions, begin their first step within any window of `per`, in all
+   * processes together. The others wait without a worker, in the order in which workers took them up. With `key`, each
+   * key, such as a tenant, has its own windows. The key is a function of the input alone and returns 1 to 500 characters;
+   * if it throws, or returns something else, `start()` throws SagaValidationError. Default: no limit.
+   */
+  rateLimit?: SagaRateLimit;
   /**
    * How long an ended saga is kept. Then it is deleted with its sub-sagas. `false`: for ever. If a process has several
    * versions, the highest one's value applies. A sub-saga is kept as long as its parent. Default: the module's.

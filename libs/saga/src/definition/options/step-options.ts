@@ -1,6 +1,6 @@
 import type { StepContext } from '../types/contexts.js';
 import type { Duration } from './duration.js';
-import type { RateLimit } from './limit-options.js';
+import type { RateLimit, StepConcurrency } from './limit-options.js';
 import type { RetryPolicy } from './retry-policy.js';
 import type { TimeOf } from './time-of.js';
 
@@ -190,8 +190,12 @@ export interface StepOptions<
    * Default: one run, without an item.
    */
   forEach?: ItemsOf<Item>;
-  /** The maximum number of items that run at once, with `forEach`: a whole number from 1. Default: 10. */
-  concurrency?: number;
+  /**
+   * A whole number from 1: the maximum number of items of a saga that run at once, with `forEach`. `{ count, key? }`: the
+   * maximum number of attempts of this step, or of its items, in progress at once over all sagas and processes; with `key`,
+   * for each key. Other attempts wait in their order, without a worker. Default: 10 items, and no limit over all sagas.
+   */
+  concurrency?: number | StepConcurrency;
   /**
    * A method of the class that determines an unknown outcome (after a timeout, UnknownOutcomeError, or an interrupted
    * at-most-once step). It returns `{ done: result }`, `'not-done'` or `'unknown'`. Default: none.

@@ -7,10 +7,11 @@ import type { Serialized } from '../../shared/serialized.js';
 
 /**
  * Makes the compiler compare contexts by what they hold: it would take the conditional types in them for
- * invariant, and refuse to pass a `StepContext<Order>` where a `StepContext` is asked for.
+ * invariant, and refuse to pass a `StepContext<Order>` where a `StepContext` is asked for. TypeScript 5 compares the members
+ * of an interface before its symbols, and those of its bases last: the other members of a context are in a base.
  */
 export declare const comparedByStructure: unique symbol;
-export type Compared<T> = { [K in keyof T as never]: T[K] };
+export type Compared<T> = { [K in Extract<keyof T, never>]: T[K] };
 
 /** What `ctx.progress()` shows of a step in progress. */
 export interface ProgressReport {
@@ -28,7 +29,7 @@ interface RunContext<Input, S> {
   readonly sagaId: string;
   /** The correlation id, or the id of the saga if it was started without one. */
   readonly correlationId: string;
-  /** A copy of the saga's tags, as it was started with them. Empty if it has none. */
+  /** A copy of the saga's tags, those that this attempt has set included. Empty if it has none. */
   readonly tags: Readonly<Record<string, string>>;
   /** The step's name, which is its method's. */
   readonly step: string;
@@ -44,6 +45,14 @@ interface RunContext<Input, S> {
    * @throws SagaPayloadError that names the invalid part of the message
    */
   publish(message: OutboxMessage): void;
+  /**
+   * Adds tags to the saga, or changes those that it has, if, and only if, the result of this method is stored: in the same
+   * commit. `null` removes a tag. `ctx.tags` has them at once; `get()` and `find({ tags })`, and the other steps, once they
+   * are stored. An attempt that fails changes nothing.
+   * @throws SagaValidationError unless keys and values are strings of 1 to 255 characters
+   * @throws SagaStateError after the method has returned
+   */
+  setTags(tags: Readonly<Record<string, string | null>>): void;
   /** Aborts on timeout, cancellation, lost lease and shutdown. Pass it to `fetch` and similar calls. */
   readonly signal: AbortSignal;
   /**
@@ -87,10 +96,7 @@ interface RunContext<Input, S> {
   readonly lastHeartbeat?: any;
 }
 
-/** The context that a step's method receives. */
-export interface StepContext<Input = unknown, S = unknown> extends RunContext<Input, S> {
-  /** @hidden */
-  readonly [comparedByStructure]?: Compared<[Input, S]>;
+interface StepRunContext<Input, S> extends RunContext<Input, S> {
   /**
    * The idempotency key `<sagaId>:<step>`, the same on every attempt: a participant should do the work once per key.
    * The key of an item is `<sagaId>:<step>[3]`. After a rollback to a savepoint, after which the work must happen
@@ -101,17 +107,31 @@ export interface StepContext<Input = unknown, S = unknown> extends RunContext<In
   readonly round: number;
 }
 
-/** The context of a step that reports heartbeats: a StepContext whose details have a type. */
-export interface HeartbeatContext<Input = unknown, Details = unknown, S = unknown> extends StepContext<
-  Input,
-  S
-> {
+/** The context that a step's method receives. */
+export interface StepContext<Input = unknown, S = unknown> extends StepRunContext<Input, S> {
   /** @hidden */
-  readonly [comparedByStructure]?: Compared<[Input, Details, S]>;
+  readonly [comparedByStructure]?: { input?: Compared<Input>; results?: Compared<S> };
+}
+
+interface HeartbeatRunContext<Input, Details, S> extends StepContext<Input, S> {
   /** See `StepContext`. */
   heartbeat(details?: Details): Promise<void>;
   /** The details of the last heartbeat of earlier attempts and of this one, in their stored form. */
   readonly lastHeartbeat?: Serialized<Details>;
+}
+
+/** The context of a step that reports heartbeats: a StepContext whose details have a type. */
+export interface HeartbeatContext<
+  Input = unknown,
+  Details = unknown,
+  S = unknown,
+> extends HeartbeatRunContext<Input, Details, S> {
+  /** @hidden */
+  readonly [comparedByStructure]?: {
+    input?: Compared<Input>;
+    details?: Compared<Details>;
+    results?: Compared<S>;
+  };
 }
 
 /** The transaction of a context, and the manager if it is TypeORM's. */
@@ -135,29 +155,44 @@ export type TransactionalStepContext<Input = unknown, S = unknown, Tx = EntityMa
 > &
   InTransaction<Tx>;
 
-/** The context of a step with `forEach`: a StepContext whose item is set. */
-export interface ForEachContext<Input = unknown, Item = unknown, S = unknown> extends StepContext<Input, S> {
-  /** @hidden */
-  readonly [comparedByStructure]?: Compared<[Input, Item, S]>;
+interface ItemRunContext<Input, Item, S> extends StepContext<Input, S> {
   /** The item of this run in its stored form. */
   readonly item: Serialized<Item>;
   /** The index of the item, from 0. */
   readonly index: number;
 }
 
-/** The context that a compensation receives. */
-export interface CompensationContext<Input = unknown, Result = unknown, S = unknown> extends RunContext<
+/** The context of a step with `forEach`: a StepContext whose item is set. */
+export interface ForEachContext<Input = unknown, Item = unknown, S = unknown> extends ItemRunContext<
   Input,
+  Item,
   S
 > {
   /** @hidden */
-  readonly [comparedByStructure]?: Compared<[Input, Result, S]>;
+  readonly [comparedByStructure]?: { input?: Compared<Input>; item?: Compared<Item>; results?: Compared<S> };
+}
+
+interface CompensationRunContext<Input, Result, S> extends RunContext<Input, S> {
   /** The step's result. `undefined` if its outcome is unknown, because it timed out or was lost with its worker. */
   readonly result: Serialized<Result> | undefined;
   /** The failure that made the saga compensate. */
   readonly failure: SagaFailure;
   /** `<sagaId>:<step>:compensate`, the same on every attempt. */
   readonly idempotencyKey: string;
+}
+
+/** The context that a compensation receives. */
+export interface CompensationContext<
+  Input = unknown,
+  Result = unknown,
+  S = unknown,
+> extends CompensationRunContext<Input, Result, S> {
+  /** @hidden */
+  readonly [comparedByStructure]?: {
+    input?: Compared<Input>;
+    result?: Compared<Result>;
+    results?: Compared<S>;
+  };
 }
 
 /** The context of the compensation of a `transactional: true` step. Its writes and its checkpoint commit together. */
@@ -168,19 +203,27 @@ export type TransactionalCompensationContext<
   Tx = EntityManager,
 > = CompensationContext<Input, Result, S> & InTransaction<Tx>;
 
+interface ItemCompensationRunContext<Input, Result, Item, S> extends CompensationContext<Input, Result, S> {
+  /** The item that is compensated, in its stored form. */
+  readonly item: Serialized<Item>;
+  /** The index of the item, from 0. */
+  readonly index: number;
+}
+
 /** The context of the compensation of a step with `forEach`. Each completed item is compensated separately. */
 export interface ItemCompensationContext<
   Input = unknown,
   Result = unknown,
   Item = unknown,
   S = unknown,
-> extends CompensationContext<Input, Result, S> {
+> extends ItemCompensationRunContext<Input, Result, Item, S> {
   /** @hidden */
-  readonly [comparedByStructure]?: Compared<[Input, Result, Item, S]>;
-  /** The item that is compensated, in its stored form. */
-  readonly item: Serialized<Item>;
-  /** The index of the item, from 0. */
-  readonly index: number;
+  readonly [comparedByStructure]?: {
+    input?: Compared<Input>;
+    result?: Compared<Result>;
+    item?: Compared<Item>;
+    results?: Compared<S>;
+  };
 }
 
 /**

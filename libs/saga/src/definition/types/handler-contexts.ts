@@ -9,7 +9,8 @@ import type { EntityManager } from './entity-manager.js';
 
 /** The properties that only the saga's own steps have. */
 type SagasOwn =
-  'results' | 'round' | 'item' | 'index' | 'sagaId' | 'correlationId' | 'tags' | 'step' | 'idempotencyKey';
+  | ('results' | 'round' | 'item' | 'index' | 'sagaId' | 'correlationId')
+  | ('tags' | 'setTags' | 'step' | 'idempotencyKey');
 
 /** The saga and the step that call a handler. */
 interface AskedBy {
@@ -34,13 +35,23 @@ export interface HandlerContext<Input = unknown> extends Omit<StepContext<Input>
 export type TransactionalHandlerContext<Input = unknown, Tx = EntityManager> = HandlerContext<Input> &
   InTransaction<Tx>;
 
-/** The context that the compensation of a step handler receives. */
-export interface HandlerCompensationContext<Input = unknown, Result = unknown>
+interface HandlerCompensationRunContext<Input, Result>
   extends Omit<CompensationContext<Input, Result>, SagasOwn>, AskedBy {
-  /** @hidden */
-  readonly [comparedByStructure]?: Compared<[Input, Result]>;
   /** The handler's key with `:compensate` after it, the same on every attempt. */
   readonly idempotencyKey: string;
+}
+
+/** The context that the compensation of a step handler receives. */
+export interface HandlerCompensationContext<
+  Input = unknown,
+  Result = unknown,
+> extends HandlerCompensationRunContext<Input, Result> {
+  /** @hidden */
+  readonly [comparedByStructure]?: {
+    input?: Compared<Input>;
+    result?: Compared<Result>;
+    results?: Compared<unknown>;
+  };
 }
 
 /** The context of the compensation of a `transactional: true` handler. */

@@ -1,4 +1,4 @@
-import type { Action } from '../../machine/decide.js';
+import type { Action } from '../../machine/plan.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 
 /** That an attempt has begun, by what is to be done; of other actions nothing is to be known before they are done. */

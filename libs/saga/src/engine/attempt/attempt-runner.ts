@@ -57,7 +57,7 @@ export class AttemptRunner {
     const event = await this.attempted(attempt, invoke, transaction);
     const { probe } = attempt.action.node;
     if (event.type !== 'step-failed' || !event.unknown || probe === undefined) return event;
-    if (isBrokenOff(attempt)) return event;
+    if (attempt.isBrokenOff) return event;
     const question = attempt.probe();
     const answer = await this.probed(question, invoke, event);
     attempt.messages.replaceBy(question.messages);
@@ -101,7 +101,7 @@ export class AttemptRunner {
   }
 
   private ended<E extends SagaEvent>(attempt: StepAttempt, watch: AttemptWatch | undefined, event: E): E {
-    if (watch) this.options.observers.ended(watch, event, isBrokenOff(attempt));
+    if (watch) this.options.observers.ended(watch, event, attempt.isBrokenOff, attempt.abortedBy?.trigger);
     return event;
   }
 
@@ -265,11 +265,6 @@ export class AttemptRunner {
 
 function within<T>(watch: AttemptWatch | undefined, call: () => T): T {
   return watch ? watch.within(call) : call();
-}
-
-/** The run does not wait for the attempt any more. That is no failure of the step. */
-function isBrokenOff({ abortedBy }: StepAttempt): boolean {
-  return abortedBy?.trigger === 'lease-lost' || abortedBy?.trigger === 'shutdown';
 }
 
 /** The wait that the participant asked for: `retryAfterMs` of the error. */

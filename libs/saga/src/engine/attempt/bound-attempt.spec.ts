@@ -1,7 +1,7 @@
 import { VirtualTime } from '../../testing/virtual-time.js';
 import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
-import type { Action } from '../../machine/decide.js';
+import type { Action } from '../../machine/plan.js';
 import { INITIAL } from '../../machine/saga-state.js';
 import { boundAttempt, isBounded } from './bound-attempt.js';
 import { StepAttempt } from './step-attempt.js';

@@ -1,7 +1,7 @@
 import type { StepContext } from '../../definition/types/contexts.js';
 import type { StepNode } from '../../definition/graph/saga-graph.js';
 import { timeReturned } from '../../definition/options/time-of.js';
-import type { Action } from '../../machine/decide.js';
+import type { Action } from '../../machine/plan.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { stepState, type SagaState } from '../../machine/saga-state.js';
 import { shown } from '../../shared/shown-value.js';

@@ -1,7 +1,8 @@
+import { errorOf } from '../../machine/attempt-error.js';
 import type { CompensationContext, ProgressReport, StepContext } from '../../definition/types/contexts.js';
 import type { OutboxMessage } from '../../definition/types/outbox-message.js';
-import type { AttemptError, SagaFailure, SerializedError } from '../../definition/types/saga-failure.js';
-import type { Action } from '../../machine/decide.js';
+import type { SagaFailure } from '../../definition/types/saga-failure.js';
+import type { Action } from '../../machine/plan.js';
 import { type SagaState, type StepState, stepState } from '../../machine/saga-state.js';
 import type { StepAbortedError } from '../../errors.js';
 import { stepOfKey } from '../../definition/graph/saga-graph.js';
@@ -9,6 +10,7 @@ import { decodeResults } from '../payload/decode-results.js';
 import { askingSaga } from '../ports/handler-calls.js';
 import type { LogSubject } from '../ports/engine-log.js';
 import { decodePayload } from '../payload/payload.js';
+import { changeTags, type TagChanges, type Tags } from '../payload/tags.js';
 import type { MeasuredAttempt } from '../observe/instrument.js';
 import type { StepTransaction } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
@@ -144,6 +146,12 @@ export class StepAttempt {
     this.controller?.abort(this.abortedBy);
   }
 
+  /** The run does not wait for the attempt any more: the lease was lost, or the process ends. That is no failure of the step. */
+  get isBrokenOff(): boolean {
+    const trigger = this.abortedBy?.trigger;
+    return trigger === 'lease-lost' || trigger === 'shutdown';
+  }
+
   context(transaction?: StepTransaction): StepContext | CompensationContext {
     return new AttemptContext(this, this.saga, this.state, transaction);
   }
@@ -208,8 +216,9 @@ class AttemptContext {
     return this.#input.value;
   }
 
-  get tags(): Record<string, string> {
-    return { ...this.#saga.tags };
+  get tags(): Tags {
+    const { tagChanges } = this.#attempt.messages;
+    return tagChanges ? changeTags(this.#saga.tags, [tagChanges]) : { ...this.#saga.tags };
   }
 
   get results(): Record<string, unknown> {
@@ -224,6 +233,10 @@ class AttemptContext {
 
   publish(message: OutboxMessage): void {
     this.#attempt.messages.publish(message);
+  }
+
+  setTags(tags: TagChanges): void {
+    this.#attempt.messages.setTags(tags);
   }
 
   progress(report: ProgressReport): void {
@@ -251,10 +264,6 @@ function attemptOf(kind: Action['kind'], step: StepState): number {
 function failureOf(step: StepState, whole: StepState, key: string): SagaFailure {
   const error = [...step.errors, ...whole.errors].findLast(({ during }) => during === 'step');
   return { kind: 'error', step: error ? key : stepOfKey(key), ...(error && { error: errorOf(error) }) };
-}
-
-function errorOf({ attempt: _, at: __, during: ___, ...error }: AttemptError): SerializedError {
-  return error;
 }
 
 /** The reason that the compensations of a branch that lost receive while the saga continues. */

@@ -2,6 +2,7 @@ import type { OutboxMessage } from '../../definition/types/outbox-message.js';
 import { SagaStateError } from '../../errors.js';
 import { NOTHING } from '../../shared/empty-array.js';
 import { outgoingMessage } from '../payload/outgoing-message.js';
+import { readTagChanges, type TagChanges } from '../payload/tags.js';
 import type { StoredMessage } from '../ports/checkpoint.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { TRACEPARENT, storedTraceOf, traceparentOf } from '../observe/trace-context.js';
@@ -15,10 +16,15 @@ export interface PublishPorts {
   readonly newId: () => string;
 }
 
-/** What one attempt publishes: sent if, and only if, what the attempt comes to is stored. */
+/**
+ * What one attempt publishes, and how it changes the tags of its saga: stored if, and only if, what the attempt comes to
+ * is stored.
+ */
 export class StepMessages {
   private messages: StoredMessage[] = NOTHING;
-  /** Messages may be published. */
+  /** Undefined: the tags stay as they are. */
+  tagChanges: TagChanges | undefined;
+  /** Messages may be published, and tags set. */
   isOpen = false;
   /** The span of the attempt in progress. Undefined: it has none. */
   private traceparent: string | undefined;
@@ -39,11 +45,7 @@ export class StepMessages {
    * @throws SagaStateError if the run does not wait for this attempt any more
    */
   publish(message: OutboxMessage): void {
-    if (!this.isOpen)
-      throw new SagaStateError(
-        `Saga ${this.sagaId}: publish() can be called only in a step's method or compensation, before it returns; not in ` +
-          `\`when\` and \`forEach\`, and not in work that continues afterwards.`,
-      );
+    this.requireOpen('publish()');
     const id = this.ports.newId();
     const headers = { [SAGA_ID]: this.sagaId, [TRACEPARENT]: this.traceparent ?? this.traceparentOf(id) };
     const defaults = { key: this.sagaId, headers };
@@ -52,17 +54,37 @@ export class StepMessages {
     else this.messages.push(stored);
   }
 
+  /**
+   * Changes tags of the saga with the checkpoint of the attempt.
+   * @throws SagaValidationError if these are no tags
+   * @throws SagaStateError if the run does not wait for this attempt any more
+   */
+  setTags(given: TagChanges): void {
+    this.requireOpen('setTags()');
+    const changes = readTagChanges(given);
+    this.tagChanges = this.tagChanges ? { ...this.tagChanges, ...changes } : changes;
+  }
+
+  private requireOpen(call: string): void {
+    if (!this.isOpen)
+      throw new SagaStateError(
+        `Saga ${this.sagaId}: ${call} can be called only in a step's method or compensation, before it returns; not in ` +
+          `\`when\` and \`forEach\`, and not in work that continues afterwards.`,
+      );
+  }
+
   private traceparentOf(message: string): string {
     const { trace, flags } = storedTraceOf(this.sagaId, this.tags);
     return traceparentOf(trace, message, flags);
   }
 
   /**
-   * The method is called, again perhaps: what it published before does not count.
+   * The method is called, again perhaps: what it published and set before does not count.
    * @param traceparent what its messages follow from; default: its saga
    */
   open(traceparent?: string): void {
     this.traceparent = traceparent;
+    this.tagChanges = undefined;
     this.messages = NOTHING;
     this.isOpen = true;
   }
@@ -71,8 +93,9 @@ export class StepMessages {
     this.isOpen = false;
   }
 
-  /** The attempt failed. The messages of the attempt that decides its outcome count instead. */
-  replaceBy({ messages }: StepMessages): void {
+  /** The attempt failed. What the attempt that decides its outcome has published and set counts instead. */
+  replaceBy({ messages, tagChanges }: StepMessages): void {
     this.messages = messages;
+    this.tagChanges = tagChanges;
   }
 }

@@ -23,8 +23,8 @@ export interface TransactionHost {
   readonly id: string;
   readonly epoch: number;
   readonly isFenced: boolean;
-  /** The saga pauses once the attempts in progress have ended. */
-  readonly isPausing: boolean;
+  /** `isPausing`: the saga pauses once the attempts in progress have ended. */
+  readonly requests: { readonly isPausing: boolean };
   /** No other can have taken over. */
   readonly isLeaseSafe: boolean;
   /**
@@ -103,7 +103,7 @@ export async function attemptInTransaction(
       if (result === 'saved') return void host.adopt(staged!);
       await host.refused(result);
       // Nothing is stored. The attempt was in progress when the pause was requested, so it is repeated to its end.
-      if (host.isPausing && !attempt.abortedBy) continue;
+      if (host.requests.isPausing && !attempt.abortedBy) continue;
       return host.isFenced ? undefined : attempts.failed(attempt, attempt.abortedBy ?? new RolledBack());
     } catch (error) {
       if (error instanceof LeftBehind) return undefined;

@@ -1,5 +1,6 @@
 import type { ObservedEvent } from '../../definition/types/observed-event.js';
-import type { Action } from '../../machine/decide.js';
+import type { StepAbortedError } from '../../errors.js';
+import type { Action } from '../../machine/plan.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import type { ObservedSaga } from './observed-changes.js';
 import type { StartResult } from '../ports/saga-store.js';
@@ -26,8 +27,9 @@ export interface AttemptWatch {
   within<T>(call: () => T): T;
   /**
    * `brokenOff`: the run did not wait for the attempt any more, because the lease was lost or the process shuts down.
+   * `abortedBy`: what aborted `ctx.signal`, if anything did.
    */
-  ended(event: SagaEvent, brokenOff: boolean): void;
+  ended(event: SagaEvent, brokenOff: boolean, abortedBy?: StepAbortedError['trigger']): void;
 }
 
 export interface StartWatch {

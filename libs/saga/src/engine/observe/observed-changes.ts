@@ -1,3 +1,4 @@
+import { errorOf } from '../../machine/attempt-error.js';
 import type { ObservedEvent, ObservedEventType } from '../../definition/types/observed-event.js';
 import { indexOfKey, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
@@ -109,10 +110,11 @@ function stepChanges(
   return told;
 }
 
-function failureOf({ attempt, at: _, during, ...error }: AttemptError, { retryAt, status }: StepState) {
+function failureOf(failed: AttemptError, { retryAt, status }: StepState) {
+  const { attempt, during } = failed;
   const type = during === 'step' ? ('step-failed' as const) : ('compensation-failed' as const);
   const again = retryAt !== undefined && status === (during === 'step' ? 'waiting' : 'compensating');
-  return { type, attempt, error, ...(again && { retryAt: new Date(retryAt) }) };
+  return { type, attempt, error: errorOf(failed), ...(again && { retryAt: new Date(retryAt) }) };
 }
 
 function isAwaited({ status, wait }: StepState): boolean {
@@ -140,8 +142,4 @@ function needOf(state: SagaState): Details<'stuck'> {
     ...(state.failure && { failure: state.failure }),
     ...(error && { error }),
   };
-}
-
-function errorOf({ attempt: _, at: __, during: ___, ...error }: AttemptError): SerializedError {
-  return error;
 }

@@ -3,6 +3,7 @@ import type { SagaEvent } from '../../machine/saga-event.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import type { StepAbortedError } from '../../errors.js';
 import { logAttention } from './attention-log.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { AttemptWatch, Instrument, MeasuredAttempt } from './instrument.js';
@@ -102,8 +103,13 @@ export class SagaObservers {
     return instrument && this.safely(() => instrument.attempting(attempt()));
   }
 
-  ended(watch: AttemptWatch | undefined, event: SagaEvent, brokenOff: boolean): void {
-    if (watch) this.safely(() => watch.ended(event, brokenOff));
+  ended(
+    watch: AttemptWatch | undefined,
+    event: SagaEvent,
+    brokenOff: boolean,
+    abortedBy?: StepAbortedError['trigger'],
+  ): void {
+    if (watch) this.safely(() => watch.ended(event, brokenOff, abortedBy));
   }
 
   checkpointing(checkpoints: number): void {

@@ -4,6 +4,7 @@ import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
 import type { ApprovalDecision } from '../../definition/options/step-options.js';
 import { SagaStateError, SagaValidationError } from '../../errors.js';
 import { isTerminal, stepState } from '../../machine/saga-state.js';
+import { isDecision } from '../ports/operation.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 
@@ -64,10 +65,8 @@ export function decisionEdit(
 }
 
 /** The approvals of a step that is not decided yet, oldest first. */
-export function approvalsOf({ operations = [] }: StoredSaga, step: string): Approved[] {
-  const own = operations.filter(
-    ({ action, step: of }) => of === step && (action === 'approve' || action === 'reject'),
-  );
+export function approvalsOf({ operations = [] }: Pick<StoredSaga, 'operations'>, step: string): Approved[] {
+  const own = operations.filter((one) => one.step === step && isDecision(one));
   // What was not only proposed has decided it.
   return own.slice(own.findLastIndex(({ proposed }) => !proposed) + 1).map(({ by, reason, at }) => ({
     by: by!,

@@ -3,9 +3,10 @@ import { SagaValidationError } from '../../errors.js';
 import { decodePayload } from '../payload/payload.js';
 import { serializeError } from '../payload/serialize-error.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
-import { firstSteps } from '../../machine/describe-step.js';
-import { limitKeyOf, lockKeyOf } from '../payload/start-keys.js';
+import { relationsOf } from '../../machine/graph-relations.js';
+import { checkRateKey, limitKeyOf, lockKeyOf } from '../payload/start-keys.js';
 import type { NewSaga } from '../ports/stored-saga.js';
+import type { Parts } from '../../shared/parts.js';
 
 /** What a new saga has of its definition and its input. */
 type Derived = 'name' | 'version' | 'input' | 'lockKey' | 'limitKey' | 'timeout' | 'sla' | 'step';
@@ -14,7 +15,7 @@ type Derived = 'name' | 'version' | 'input' | 'lockKey' | 'limitKey' | 'timeout'
  * A saga of this graph, to be stored.
  * @param input JSON text
  * @param now milliseconds since the epoch, for times that are computed
- * @throws SagaValidationError when its lockKey or the key of its concurrency returns no key, or its timeout or sla no time
+ * @throws SagaValidationError when its lockKey or the key of a limit returns no key, or its timeout or sla no time
  */
 export function newSagaOf(
   graph: SagaGraph,
@@ -22,8 +23,17 @@ export function newSagaOf(
   given: Omit<NewSaga, Derived | 'leased'>,
   now: () => number,
 ): Omit<NewSaga, 'leased'> {
+  const { id, fresh, correlationId, priority, tags, delay, startAt, lockRejects } = given;
+  checkRateKey(graph, input);
   return {
-    ...given,
+    id,
+    fresh,
+    correlationId,
+    priority,
+    tags,
+    delay,
+    startAt,
+    lockRejects,
     name: graph.name,
     version: graph.version,
     input,
@@ -31,8 +41,8 @@ export function newSagaOf(
     limitKey: limitKeyOf(graph, input),
     timeout: graph.timeoutOf ? computed(graph, 'timeout', input, given, now()) : graph.timeout,
     sla: graph.slaOf ? computed(graph, 'sla', input, given, now()) : graph.sla,
-    step: firstSteps(graph),
-  };
+    step: relationsOf(graph).firstSteps,
+  } satisfies Parts<Omit<NewSaga, 'leased'>>;
 }
 
 /** Milliseconds from when the saga may begin, at least one. */

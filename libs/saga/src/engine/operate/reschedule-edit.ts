@@ -1,6 +1,6 @@
 import { SagaStateError } from '../../errors.js';
 import { rescheduleable, timedWaitOf } from '../../machine/reschedule.js';
-import { awaitsChild, stepState } from '../../machine/saga-state.js';
+import { awaitsChild, awaitsSlot, stepState } from '../../machine/saga-state.js';
 import { liveState } from '../ports/live-state.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { doesNotFit, edited, type OperatorEdit } from './edited.js';
@@ -37,7 +37,9 @@ function notWaiting({ id, state }: StoredSaga, step: string, isBusy: boolean): S
       ? `it waits for saga ${known.child!.id}`
       : known.permit !== undefined
         ? 'it waits for its rate limit'
-        : `it is ${known.status}`;
+        : awaitsSlot(known)
+          ? 'it waits for a slot of its concurrency'
+          : `it is ${known.status}`;
   const others = rescheduleable(state).filter((other) => other !== step);
   return new SagaStateError(
     `Step '${step}' of saga ${id} cannot be rescheduled: ${does}, and waits for no time. ` +

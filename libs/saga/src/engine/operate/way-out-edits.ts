@@ -127,12 +127,13 @@ function abandonable(live: SagaState): string[] {
 /** The steps, and items, that begin next or wait, and that an operator may take as done: without those in progress. */
 export function completable(graph: SagaGraph, live: SagaState): string[] {
   if (live.status !== 'running' && live.status !== 'compensating') return [];
-  const next = decide(graph, { ...live, deadline: undefined }, Infinity).actions;
+  // Also before its rate limit lets it begin.
+  const next = decide(graph, { ...live, deadline: undefined, turn: 'begun' }, Infinity).actions;
   const keys = next
     .filter(({ kind }) => kind !== 'cancel-child' && kind !== 'undo-child')
     .map(({ key }) => key);
   if (live.status === 'running' && live.pendingRollback === undefined)
-    for (const [key, step] of stepsOfKinds(live.steps, KIND.waiting | TIMED))
+    for (const [key, step] of stepsOfKinds(live.steps, KIND.waiting | KIND.queued | TIMED))
       if (step.status === 'waiting' && !awaitsChild(step) && !isDropped(stepState(live, stepOfKey(key))))
         keys.push(key);
   for (const [key, step] of stepsOfKinds(live.steps, KIND.compensating))

@@ -69,8 +69,12 @@ function stored(state: SagaState, lockedBy: string | undefined): StoredSaga {
 /** After what follows without any attempt. */
 function recorded(graph: Graph, given: SagaState): SagaState {
   if (isSettled(given.status) || given.status === 'paused') return given;
-  const { state, decision } = follow(graph, given, 1_000);
-  const { settle } = decision;
+  const now = typeof given.turn === 'object' ? Math.max(given.turn.at, 1_000) : 1_000;
+  const { state, decision } = follow(graph, given, now);
+  const { settle, actions } = decision;
+  // The worker asks the rate limit, which always gives a time, and that comes.
+  if (actions[0]?.kind === 'begin')
+    return recorded(graph, evolve(graph, state, { type: 'turn-granted', at: now }));
   return settle === undefined ? state : evolve(graph, state, { type: 'settled', status: settle });
 }
 

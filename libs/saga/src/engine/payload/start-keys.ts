@@ -24,6 +24,16 @@ export function limitKeyOf(graph: SagaGraph, input: string | undefined): string 
   return limitKey && keyOf(graph, 'concurrency.key', () => limitKey({ input: decodePayload(input) }));
 }
 
+/**
+ * Refuses an input for which the rate limit of a saga has no key. The key itself is asked when the saga may begin.
+ * @param input in its stored form
+ * @throws SagaValidationError when the saga's function throws, or gives no key
+ */
+export function checkRateKey(graph: SagaGraph, input: string | undefined): void {
+  const key = graph.rateLimit?.key;
+  if (key) keyOf(graph, 'rateLimit.key', () => key({ input: decodePayload(input) }));
+}
+
 function keyOf({ name }: SagaGraph, what: string, call: () => unknown): string {
   let key: unknown;
   try {

@@ -1,4 +1,5 @@
 import { isTerminal, type SagaState } from '../../machine/saga-state.js';
+import type { OpenApproval } from '../../machine/open-approvals.js';
 import type { StepNotes } from '../../machine/step-notes.js';
 import type { OutgoingMessage } from '../payload/outgoing-message.js';
 import type { Child, Parent } from './stored-saga.js';
@@ -17,6 +18,8 @@ export interface Checkpoint {
    * of `changed` that is among them is not written otherwise. Default: none.
    */
   readonly notes?: StepNotes;
+  /** The steps that wait for an operator's decision from now on: all of them. Default: the same as before. */
+  readonly openApprovals?: readonly OpenApproval[];
   /** The attempt of the step of `state.failure` whose error is the error of that. Default: none is known. */
   readonly failedAttempt?: number;
   /** No step of `changed` whose row is to be written was ever stored before. Default: not known. */
@@ -48,6 +51,13 @@ export interface Checkpoint {
   readonly holder?: string;
   /** For the outbox, in order: stored if, and only if, this is saved. */
   readonly messages?: readonly StoredMessage[];
+  /**
+   * The paused steps for which the saga comes to rest, with `release`. If one of them is not paused any more, the saga is due
+   * at once, and all processes are notified to read the pauses. Default: it waits for none.
+   */
+  readonly heldBy?: readonly string[];
+  /** All tags of the saga, if they have changed. Default: they stay as they are. */
+  readonly tags?: Readonly<Record<string, string>>;
 }
 
 /** Those of its steps whose rows are to be written. */

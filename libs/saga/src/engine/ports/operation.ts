@@ -46,5 +46,29 @@ export interface StoredOperation extends Operation {
 /** Bytes: what a call was given is kept whole, and shown in a history as far as it is no larger. */
 export const LARGEST_SHOWN = 65_536;
 
-/** The number of a saga's latest operations that are loaded with it. */
+/** The number of a saga's latest operations that are loaded with it. Older ones are loaded if they are open proposals. */
 export const RECENT_OPERATIONS = 20;
+
+/**
+ * The operations that are loaded with a saga. A proposal is never among those that are left out while other operators may
+ * still join it: an approval until its step is decided, any other call until the next checkpoint.
+ * @param operations all of the saga's, oldest first
+ */
+export function loadedOperations<Kept extends Operation>(
+  operations: readonly Kept[],
+  checkpoints: number,
+): Kept[] {
+  const older = operations.slice(0, -RECENT_OPERATIONS);
+  const isDecided = (step: string | undefined, from: number) =>
+    operations.some((one, n) => n > from && !one.proposed && one.step === step && isDecision(one));
+  const open = older.filter(
+    (one, n) =>
+      one.proposed && (one.revision === checkpoints || (isDecision(one) && !isDecided(one.step, n))),
+  );
+  return [...open, ...operations.slice(-RECENT_OPERATIONS)];
+}
+
+/** An operator decides on the step of an approval. While the operation is only proposed, others have to approve it as well. */
+export function isDecision({ action }: Operation): boolean {
+  return action === 'approve' || action === 'reject';
+}

@@ -1,3 +1,4 @@
+import type { StepSlotStore } from './step-slots.js';
 import type { EntityManager } from '../../definition/types/entity-manager.js';
 import type { Durability } from '../../definition/options/saga-options.js';
 import type { SagaCodecError } from '../../errors.js';
@@ -6,9 +7,11 @@ import { type SagaState } from '../../machine/saga-state.js';
 import { type SagaStatus } from '../../definition/types/saga-status.js';
 import type { HeldLease, Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from './stored-saga.js';
 import type { ExistingSaga, StartResult } from './start-result.js';
+import type { StoredTask, StoreTaskFilter } from './stored-task.js';
 import type { ChangeSchedule, ScheduleEdited, StoredSchedule } from './stored-schedule.js';
 import type { Checkpoint, CheckpointResult } from './checkpoint.js';
 import type { PutBack, SagaRevision } from './put-back.js';
+import type { StepOfSaga, StepPauseStore } from './step-pause.js';
 
 export type { ExistingSaga, StartResult };
 
@@ -79,6 +82,8 @@ export interface StoreStats {
   readonly due: number;
   readonly oldestDue?: number;
   readonly overdue: number;
+  /** The steps that operators have paused. */
+  readonly pausedSteps: readonly StepOfSaga[];
   /** Messages in the outbox, up to a bound; those of them that are dead; when the oldest of the others was published. */
   readonly messages: number;
   readonly dead: number;
@@ -221,6 +226,16 @@ export interface StoreFilter {
   readonly tags?: Readonly<Record<string, string>>;
   readonly createdAfter?: Date;
   readonly createdBefore?: Date;
+  readonly finishedAfter?: Date;
+  readonly finishedBefore?: Date;
+  /** One of the steps that its row shows. */
+  readonly step?: string;
+  /** The name of a signal that a step waits for. */
+  readonly waitingFor?: string;
+  /** It is, or ended, past its `sla`; false: it is not, and did not. */
+  readonly overdue?: boolean;
+  /** The code of the error of its failure, or of an attempt that is kept. */
+  readonly errorCode?: string;
   /** Ids below this one only. */
   readonly before?: string;
   readonly limit: number;
@@ -250,6 +265,8 @@ export interface StoredSummary {
  * `isTransient` tells which of it goes away by itself.
  */
 export interface SagaStore {
+  /** The slots of steps with a `concurrency` over all sagas. */
+  readonly stepSlots: StepSlotStore;
   /**
    * Stores new sagas; results in the order of the arguments. The batch succeeds or fails as one. `relaxed`: it is answered
    * for before it is safe from a crash of the database.
@@ -287,6 +304,8 @@ export interface SagaStore {
   reserve(limit: RateLimit, attempts: number): Promise<Reservation>;
   load(target: StoreTarget): Promise<StoredSaga | undefined>;
   find(filter: StoreFilter): Promise<StoredSummary[]>;
+  /** The steps of running sagas that wait for an operator's decision and have none yet, the oldest first: see `tasksOf`. */
+  tasks(filter: StoreTaskFilter): Promise<StoredTask[]>;
   /** Changes a saga under its row's lock; undefined: no such saga. What `change` throws is thrown, and nothing changes. */
   edit(
     target: StoreTarget,
@@ -334,6 +353,8 @@ export interface SagaStore {
    * thrown, and nothing changes. Undefined: nothing was changed.
    */
   editSchedule(saga: string, change: ChangeSchedule): Promise<ScheduleEdited | undefined>;
+  /** The pauses of steps. */
+  readonly pauses: StepPauseStore;
   isTransient(error: unknown): boolean;
   /**
    * When a failover was last noticed, in monotonic ms. What was written before may be gone: a standby was promoted that did

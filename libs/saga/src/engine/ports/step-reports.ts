@@ -27,8 +27,20 @@ export type StepReports = ReadonlyMap<string, StepReport>;
 
 /** A step and its compensation report separately. No step's name has a colon. */
 export function reportKey(step: string, kind: 'step' | 'compensation'): string {
-  return kind === 'step' ? step : `${step}:compensate`;
+  return kind === 'step' ? step : `${step}${OF_COMPENSATION}`;
 }
+
+/** The reverse of reportKey. */
+export function partsOfReportKey(key: string): {
+  readonly step: string;
+  readonly kind: 'step' | 'compensation';
+} {
+  return key.endsWith(OF_COMPENSATION)
+    ? { step: key.slice(0, -OF_COMPENSATION.length), kind: 'compensation' }
+    : { step: key, kind: 'step' };
+}
+
+const OF_COMPENSATION = ':compensate';
 
 /** The text that is stored with the saga. Details are JSON in JSON, so that people can read them. */
 export function encodeReports(reports: StepReports): string {

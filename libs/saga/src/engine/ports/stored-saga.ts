@@ -68,7 +68,8 @@ export interface StoredSaga {
   /** The input that the saga was started with, if an operator has replaced it since. Only `load` and `edit` read it. */
   readonly startedWith?: { readonly input?: string };
   readonly priority: number;
-  readonly tags?: Readonly<Record<string, string>>;
+  /** The run that holds the saga changes them once it has stored those that a step has set. */
+  tags?: Readonly<Record<string, string>>;
   readonly state: SagaState;
   /** What of `state.steps` and `stepTimes` is noted, and not in the steps' rows; undefined: nothing. */
   readonly notes?: StepNotes;

@@ -1,10 +1,11 @@
 /**
  * A hint. `due`: a saga may be due. `look`: a saga that a worker holds has received a request. `settled`: a saga that a
- * process waits for is settled. `published`: a message is in the outbox. `missed`: hints may have been lost until now.
+ * process waits for is settled. `published`: a message is in the outbox. `pauses`: other steps are paused than before. `missed`: hints may have been lost until now.
  */
 export type WakeupMessage =
   | { readonly type: 'due' }
   | { readonly type: 'published' }
+  | { readonly type: 'pauses' }
   | { readonly type: 'missed' }
   | { readonly type: 'look'; readonly id: string }
   | { readonly type: 'settled'; readonly id: string };

@@ -1,6 +1,6 @@
 import { startsSaga } from '../../definition/graph/saga-graph.js';
 import type { StepContext } from '../../definition/types/contexts.js';
-import type { Action } from '../../machine/decide.js';
+import type { Action } from '../../machine/plan.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import { askFirst } from '../attempt/evaluate-conditions.js';
@@ -12,6 +12,7 @@ import type { StoredSaga } from '../ports/stored-saga.js';
 import type { Inbox } from './inbox.js';
 import type { RunAttempts } from './run-attempts.js';
 import type { RunChildren } from './run-children.js';
+import type { RunRequests } from './run-requests.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 
 /** What a run waits for: the outcome of an attempt, another event, or a reason to decide again. */
@@ -30,8 +31,7 @@ export interface AttemptingRun extends TransactionHost, ReportKeeper {
   readonly hasUnsavedReports: boolean;
   /** Stores them, unless that fails: then the next renewal of the lease does. */
   storeReports(): Promise<void>;
-  /** The cancellation of the saga was requested. */
-  readonly cancelAsked: boolean;
+  readonly requests: RunRequests;
   /** The store failed, and it is unknown what is stored. */
   fenceAfter(error: unknown): void;
 }
@@ -54,7 +54,8 @@ export class AttemptStarter {
         this.ended(attempt, undefined);
       },
     );
-    if (action.kind === 'run' && this.run.cancelAsked) this.run.attempts.abortCancelled(this.run.state);
+    if (action.kind === 'run' && this.run.requests.cancelAsked)
+      this.run.attempts.abortCancelled(this.run.state);
   }
 
   /** Evaluates the functions of times, `when` and `forEach`, which come before the first attempt. True: their outcome takes its place. */

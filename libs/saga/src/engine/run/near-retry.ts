@@ -1,4 +1,4 @@
-import type { Decision } from '../../machine/decide.js';
+import type { Decision } from '../../machine/plan.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import { TIMED } from '../../machine/step-kinds.js';
 import { stepsOfKinds } from '../../machine/step-map.js';

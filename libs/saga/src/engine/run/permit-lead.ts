@@ -1,19 +1,9 @@
-import type { Action } from '../../machine/decide.js';
+import type { Action } from '../../machine/plan.js';
 import { type SagaState, stepState } from '../../machine/saga-state.js';
+import { permitSlack } from '../../machine/turn.js';
 
-/** A time that a rate limit gave is good for this part of the limit's window, within these bounds (ms). */
-const SLACK = { part: 0.1, least: 50, most: 1_000 };
 /** A process that was stopped for a while is not that slow. */
 const LONGEST_LEAD = 10_000;
-
-/**
- * How long (ms) after its time an attempt may still begin. An attempt begins a little after the time it was given,
- * and one may be later than the next: the limit is asked for windows that are longer by as much, so that it is kept
- * by what really begins.
- */
-export function permitSlack(per: number): number {
-  return Math.min(SLACK.most, Math.max(SLACK.least, per * SLACK.part));
-}
 
 /** Is this an attempt of a step with a rate limit that has no time from it yet, or let it pass? */
 export function needsPermit({ kind, node, key }: Action, state: SagaState, now: number): boolean {

@@ -1,6 +1,11 @@
 import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState } from '../../machine/saga-state.js';
-import { needsPermit, permitSlack } from './permit-lead.js';
+import { permitSlack } from '../../machine/turn.js';
+import { decide } from '../../machine/decide.js';
+import { evolve } from '../../machine/evolve.js';
+import { systemClock } from '../../shared/clock.js';
+import { needsPermit, PermitLead } from './permit-lead.js';
+import { RunPermits } from './run-permits.js';
 
 const PER = 1_000;
 const node = graphOf(stepOf('call', { rateLimit: { count: 1, per: PER } })).steps.get('call')!;
@@ -24,5 +29,30 @@ describe('a time that a rate limit gave', () => {
   it('is none of what has no limit, and of what is undone', () => {
     expect(needsPermit({ ...call, node: { ...node, rateLimit: undefined } }, permittedAt(), 0)).toBe(false);
     expect(needsPermit({ ...call, kind: 'compensate' }, permittedAt(), 0)).toBe(false);
+  });
+});
+
+describe('the rate limit of a saga that has no key for it', () => {
+  const noKey = () => {
+    throw new Error('no tenant');
+  };
+  const step = stepOf('call', { optional: true });
+  const graph = { ...graphOf(step, stepOf('after')), rateLimit: { count: 1, per: PER, key: noKey } };
+
+  it.each([
+    ['that was not asked before', undefined],
+    ['whose worker was lost before it began', { at: 0 }],
+  ])('fails the first step of a saga %s, which then goes on without the limit', async (_, turn) => {
+    const ports = {
+      ...{ reserve: () => Promise.reject(new Error('is not asked')), permits: new PermitLead() },
+      ...{ now: () => 9_000, clock: systemClock },
+    };
+    const permits = new RunPermits(graph, ports, () => ({ input: {} }) as never);
+    const before: SagaState = { ...INITIAL, turn };
+    const [first] = decide(graph, before, 9_000).actions;
+    const events = await permits.askTurn(first!);
+    const state = events.reduce((now, event) => evolve(graph, now, event), before);
+    expect(state.steps.get('call')).toMatchObject({ status: 'failed', errors: [{ message: 'no tenant' }] });
+    expect(decide(graph, state, 9_000).actions.map(({ kind }) => kind)).toEqual(['run']);
   });
 });

@@ -1,6 +1,6 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { StepAbortedError } from '../../errors.js';
-import type { Action } from '../../machine/decide.js';
+import type { Action } from '../../machine/plan.js';
 import { goesOn } from '../../machine/failures.js';
 import { type SagaState, stepState } from '../../machine/saga-state.js';
 import { NOTHING } from '../../shared/empty-array.js';

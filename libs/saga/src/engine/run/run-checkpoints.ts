@@ -1,7 +1,9 @@
-import type { Decision } from '../../machine/decide.js';
+import type { Decision } from '../../machine/plan.js';
 import { attemptOfFailure } from '../../machine/failed-attempt.js';
 import { hasAdvanced } from '../../machine/lost-workers.js';
 import type { SagaState } from '../../machine/saga-state.js';
+import { openApprovalsAfter } from '../../machine/open-approvals.js';
+import { relationsOf } from '../../machine/graph-relations.js';
 import { describeStep } from '../../machine/describe-step.js';
 import { noteChanges, type StepNotes } from '../../machine/step-notes.js';
 import { MadeCheckpoint } from '../write/made-checkpoint.js';
@@ -13,14 +15,22 @@ import type { RunRecord } from './run-record.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import { type StoredMessage, writtenSteps } from '../ports/checkpoint.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
+import type { TagChanges } from '../payload/tags.js';
+import { RunTags } from './run-tags.js';
+
+/** The requests that a run knows of, and its checkpoints answer. */
+export interface SeenRequests {
+  readonly cancelSeen: boolean;
+  readonly pauseSeen: boolean;
+}
 
 /** What a checkpoint carries beside the state. */
 export interface CheckpointParts {
-  readonly cancelSeen: boolean;
-  readonly pauseSeen: boolean;
   readonly release?: { dueAt?: number };
   /** The messages of the step whose transaction stores the checkpoint. */
   readonly messages?: readonly StoredMessage[];
+  /** How the same step has changed the tags of its saga. */
+  readonly tagChanges?: TagChanges;
 }
 
 interface Published {
@@ -48,8 +58,11 @@ export class RunCheckpoints {
   /** What observers know of. */
   private told: SagaState;
   private published: readonly Published[] = NOTHING;
+  /** Made on first use: most steps set no tags. */
+  private tags: RunTags | undefined;
   /** Those that are stored. */
   private notes: StepNotes | undefined;
+  private readonly hasApprovals: boolean;
   /** What is stored of the saga, and held here, in characters of payloads. */
   bytes: number;
 
@@ -65,6 +78,7 @@ export class RunCheckpoints {
     this.previous = saga.checkpoints;
     this.told = saga.state;
     this.notes = saga.notes;
+    this.hasApprovals = relationsOf(record.graph).hasApprovals;
     this.bytes = sizeOfSaga(saga);
   }
 
@@ -79,15 +93,26 @@ export class RunCheckpoints {
     this.published = [...this.published, ...messages.map((message) => ({ step, message }))];
   }
 
+  /** The step has ended: the next checkpoint stores how it has changed the tags of its saga. */
+  setTags(step: string, changes: TagChanges | undefined): void {
+    if (changes) this.ownTags().add(step, changes);
+  }
+
+  private ownTags(): RunTags {
+    return (this.tags ??= new RunTags(this.saga));
+  }
+
   /** What these steps came to cannot be stored. */
   retract(steps: readonly string[]): void {
     this.published = this.published.filter(({ step }) => !steps.includes(step));
+    this.tags?.retract(steps);
   }
 
   make(
     state: SagaState,
     next: Decision,
-    { cancelSeen, pauseSeen, release, messages = NOTHING }: CheckpointParts,
+    { cancelSeen, pauseSeen }: SeenRequests,
+    { release, messages = NOTHING, tagChanges }: CheckpointParts,
   ): MadeCheckpoint {
     const { id, epoch, name, lock, parent } = this.saga;
     this.number += 1;
@@ -107,6 +132,7 @@ export class RunCheckpoints {
       state,
       changed,
       notes,
+      openApprovals: this.hasApprovals ? openApprovalsAfter(saved, state) : undefined,
       failedAttempt: attemptOfFailure(state),
       fresh,
       elapsed: this.elapsed,
@@ -122,6 +148,8 @@ export class RunCheckpoints {
       after: undefined,
       holder: undefined,
       messages: this.messagesWith(messages),
+      heldBy: release && next.held?.map(({ node }) => node.name),
+      tags: (tagChanges ? this.ownTags() : this.tags)?.next(tagChanges),
     };
     // Looked at while the state is new: once it is stored, it would have to be fetched from memory again.
     const size = sizeOfSteps(state, changed);
@@ -137,13 +165,14 @@ export class RunCheckpoints {
     return [...this.published.map(({ message }) => message), ...more];
   }
 
-  saved({ messages, state, notes, growth, number, madeAt }: MadeCheckpoint): void {
+  saved({ messages, tags, state, notes, growth, number, madeAt }: MadeCheckpoint): void {
     this.previous = number;
     this.previousAt = madeAt;
     this.elapsed.clear();
     this.notes = notes;
     this.bytes += growth;
     if (messages) this.published = this.published.filter(({ message }) => !messages.includes(message));
+    if (tags) this.tags!.saved(tags);
     const before = this.told;
     this.told = state;
     this.ports.observers.changed(this.saga, [before, state], this.ports.now(), this.record.graph);

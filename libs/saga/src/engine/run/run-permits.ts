@@ -1,15 +1,18 @@
-import type { StepNode } from '../../definition/graph/saga-graph.js';
+import type { SagaGraph, StepNode } from '../../definition/graph/saga-graph.js';
 import type { StepContext } from '../../definition/types/contexts.js';
-import type { Action, Decision } from '../../machine/decide.js';
+import type { Action, Decision } from '../../machine/plan.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import { TIMED } from '../../machine/step-kinds.js';
+import { permitSlack } from '../../machine/turn.js';
 import { stepsOfKinds } from '../../machine/step-map.js';
 import type { Clock } from '../../shared/clock.js';
-import { returnedKeyFlaw } from '../payload/returned-key.js';
-import { serializeError } from '../payload/serialize-error.js';
-import { mayBegin, type PermitLead, permitSlack } from './permit-lead.js';
+import { keyFailed, keyReturned } from './limit-key.js';
+import { mayBegin, type PermitLead } from './permit-lead.js';
 import type { SagaStore } from '../ports/saga-store.js';
+
+/** The limit of the sagas of a name is stored like that of a step without a name. */
+const WHOLE_SAGA = '';
 
 export interface RunPermitsPorts {
   /** Takes times from a rate limit. */
@@ -31,8 +34,7 @@ interface LimitedActions {
 /** The rate limits of one run's steps: they are asked when attempts may begin, and waited for. */
 export class RunPermits {
   constructor(
-    /** The saga's name. */
-    private readonly saga: string,
+    private readonly graph: SagaGraph,
     private readonly ports: RunPermitsPorts,
     /** What the function of a limit's key is given. */
     private readonly contextOf: (action: Action) => StepContext,
@@ -66,24 +68,42 @@ export class RunPermits {
   private keyOf(action: Action): string | undefined {
     const { key: keyFor } = action.node.rateLimit!;
     if (!keyFor) return undefined;
-    const key: unknown = keyFor(this.contextOf(action));
-    const flaw = returnedKeyFlaw(key);
-    if (flaw !== undefined) throw new TypeError(`rateLimit.key() ${flaw}`);
-    return key as string;
+    return keyReturned(keyFor(this.contextOf(action)), 'rateLimit.key');
   }
 
   private async askOne({ node, key, actions }: LimitedActions): Promise<SagaEvent[]> {
+    const times = await this.reserve(node.rateLimit!, { step: node.name, key }, actions.length);
+    return actions.map(({ key: step }, n) => {
+      return { type: 'rate-limit-granted', step, at: times[n]!, ...(key !== undefined && { key }) };
+    });
+  }
+
+  /** Asks when this saga may begin. A limit that has no key for it fails its first step. */
+  async askTurn(action: Action): Promise<SagaEvent[]> {
+    const limit = this.graph.rateLimit!;
+    let key: string | undefined;
+    try {
+      key = limit.key && keyReturned(limit.key({ input: this.contextOf(action).input }), 'rateLimit.key');
+    } catch (error) {
+      // It is not asked again if the saga goes on without the step.
+      return [...keyFailed(action, error, this.ports.now()), { type: 'begun' }];
+    }
+    const [at] = await this.reserve(limit, { step: WHOLE_SAGA, key }, 1);
+    return [{ type: 'turn-granted', at: at!, ...(key !== undefined && { key }) }];
+  }
+
+  private async reserve(
+    { count, per }: { readonly count: number; readonly per: number },
+    { step, key }: { readonly step: string; readonly key: string | undefined },
+    times: number,
+  ): Promise<number[]> {
     const { permits, clock, now } = this.ports;
-    const { count, per } = node.rateLimit!;
     const slack = permitSlack(per);
     const askedAt = clock.monotonic();
-    const limit = { saga: this.saga, step: node.name, key, count, per: per + slack, ahead: permits.lead };
-    const { times, now: storeNow } = await this.ports.reserve(limit, actions.length);
+    const limit = { saga: this.graph.name, step, key, count, per: per + slack, ahead: permits.lead };
+    const given = await this.ports.reserve(limit, times);
     permits.answered(clock.monotonic() - askedAt, slack);
-    return actions.map(({ key: step }, n) => {
-      const at = mayBegin(times[n]!, storeNow, now());
-      return { type: 'rate-limit-granted', step, at, ...(key !== undefined && { key }) };
-    });
+    return given.times.map((time) => mayBegin(time, given.now, now()));
   }
 
   /** It waits for a limit, and would come too late if another had to take it up. */
@@ -98,19 +118,11 @@ export class RunPermits {
   }
 
   /** Milliseconds before it is due that it has to be taken in hand; 0 where it waits for no limit. */
-  private lead({ wakeAt }: Decision, { steps }: SagaState): number {
+  private lead({ wakeAt }: Decision, { steps, turn }: SagaState): number {
     const { lead } = this.ports.permits;
     if (lead === 0 || wakeAt === undefined) return 0;
+    if (typeof turn === 'object' && turn.at === wakeAt) return lead;
     for (const [, { permit }] of stepsOfKinds(steps, TIMED, wakeAt)) if (permit === wakeAt) return lead;
     return 0;
   }
-}
-
-/** A function of what is stored already: to ask it again would give the same. */
-function keyFailed({ key: step }: Action, error: unknown, now: number): SagaEvent[] {
-  const failed = { kind: 'error', unknown: false, retryable: false, random: 0 } as const;
-  return [
-    { type: 'step-started', step },
-    { type: 'step-failed', step, error: serializeError(error), now, ...failed },
-  ];
 }

@@ -3,7 +3,8 @@ import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { evolve } from '../../machine/evolve.js';
 import { follow, type Followed } from '../../machine/follow.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import type { SagaState } from '../../machine/saga-state.js';
+import { relationsOf } from '../../machine/graph-relations.js';
+import { type SagaState, stepState } from '../../machine/saga-state.js';
 import { StepMap } from '../../machine/step-map.js';
 import { NOTHING } from '../../shared/empty-array.js';
 
@@ -13,6 +14,10 @@ const UNRECORDED: ReadonlySet<SagaEvent['type']> = new Set([
   'compensation-started',
   'probe-started',
   'rate-limit-granted',
+  'slot-awaited',
+  'slot-granted',
+  'turn-granted',
+  'begun',
   // A signal is stored already. It is taken with the checkpoint of the step that received it.
   'signalled',
 ]);
@@ -52,7 +57,19 @@ export class RunRecord {
       round !== this.state.round ||
       rollbackTo !== this.state.rollbackTo ||
       pendingRollback !== this.state.pendingRollback ||
-      overtaken !== this.state.overtaken;
+      overtaken !== this.state.overtaken ||
+      this.goesOnWithout;
+  }
+
+  /** The saga continues without a step from now on: an optional one, or one that lost in a join any. */
+  private get goesOnWithout(): boolean {
+    const { saved, state, graph } = this;
+    const { hasOptional, hasJoinAny } = relationsOf(graph);
+    if (!hasOptional && !hasJoinAny) return false;
+    return this.changedIn(state).some((key) => {
+      const [before, after] = [stepState(saved, key), stepState(state, key)];
+      return before.continued !== after.continued || before.pruned !== after.pruned;
+    });
   }
 
   apply(event: SagaEvent): void {

@@ -1,5 +1,5 @@
 import { SagaCodecError, SagaUnavailableError } from '../../errors.js';
-import type { Decision } from '../../machine/decide.js';
+import type { Decision } from '../../machine/plan.js';
 import { evolve } from '../../machine/evolve.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { type SagaState, stepState } from '../../machine/saga-state.js';
@@ -14,8 +14,9 @@ import { type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
 import { type StoredSaga } from '../ports/stored-saga.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { RunAttempts } from './run-attempts.js';
-import type { CheckpointParts, RunCheckpoints } from './run-checkpoints.js';
+import type { CheckpointParts, RunCheckpoints, SeenRequests } from './run-checkpoints.js';
 import type { RunRecord } from './run-record.js';
+import type { RunReports } from './run-reports.js';
 import type { RunSignals } from './run-signals.js';
 
 /** How long (ms) a transaction waits for a checkpoint of its saga, which may be waiting for the connection that it holds. */
@@ -23,6 +24,8 @@ const STAGE_MAX_WAIT_MS = 2_000;
 
 export interface RunWriterPorts {
   readonly checkpoint: (checkpoint: MadeCheckpoint) => Promise<CheckpointResult>;
+  /** The store took so many milliseconds for a checkpoint. */
+  readonly answered: (duration: number) => void;
   readonly claimSoon: () => void;
   readonly store: Pick<SagaStore, 'isTransient'>;
   readonly clock: Clock;
@@ -37,15 +40,17 @@ export interface WrittenRun {
   readonly attempts: RunAttempts;
   /** Undefined: no step waits for a signal. */
   readonly signals: RunSignals | undefined;
+  /** Undefined: none of its steps has reported anything. */
+  readonly reported: RunReports | undefined;
+  /** Stores what they have reported. */
+  storeReports(): Promise<void>;
   /** The run knows of these requests: its checkpoints answer them. */
-  readonly requests: Pick<CheckpointParts, 'cancelSeen' | 'pauseSeen'>;
-  /** No message waits for the run. */
-  readonly isIdle: boolean;
+  readonly requests: SeenRequests;
+  /** The messages that wait for the run. */
+  readonly inbox: { readonly isEmpty: boolean };
   refused(result: CheckpointResult): Promise<void>;
   fence(): void;
 }
-
-type Parts = Omit<CheckpointParts, 'cancelSeen' | 'pauseSeen'>;
 
 /** Writes the checkpoints of one run, those of its transactional steps included: one at a time. */
 export class RunWriter {
@@ -77,13 +82,15 @@ export class RunWriter {
       try {
         result = await this.ports.checkpoint(checkpoint);
       } catch (error) {
-        return this.unstorable(checkpoint, error);
+        return await this.unstorable(checkpoint, error);
       }
+      this.ports.answered(this.ports.clock.monotonic() - checkpoint.madeAt);
       if (concernsOthers(checkpoint)) this.ports.claimSoon();
       if (result === 'saved') {
         this.run.record.saveAs(checkpoint.state);
         this.run.checkpoints.saved(checkpoint);
         this.run.signals?.forget(checkpoint.state);
+        this.run.reported?.forgetEnded(checkpoint.state);
       } else await this.run.refused(result);
       return result;
     } finally {
@@ -91,8 +98,8 @@ export class RunWriter {
     }
   }
 
-  checkpointOf(state: SagaState, next: Decision, parts: Parts = {}): MadeCheckpoint {
-    return this.run.checkpoints.make(state, next, { ...parts, ...this.run.requests });
+  checkpointOf(state: SagaState, next: Decision, parts: CheckpointParts = {}): MadeCheckpoint {
+    return this.run.checkpoints.make(state, next, this.run.requests, parts);
   }
 
   /**
@@ -106,9 +113,10 @@ export class RunWriter {
     if (!attempts.has(attempt)) return void release();
     const { state, decision: next } = record.stage(event);
     // The last step's transaction also finishes the saga.
-    const isLast = next.settle !== undefined && attempts.size === 1 && this.run.isIdle;
+    const isLast = next.settle !== undefined && attempts.size === 1 && this.run.inbox.isEmpty;
     const candidate = isLast ? evolve(record.graph, state, { type: 'settled', status: next.settle }) : state;
-    const parts = { ...(isLast && { release: {} }), messages: attempt.messages.all };
+    const { all: messages, tagChanges } = attempt.messages;
+    const parts = { ...(isLast && { release: {} }), messages, tagChanges };
     return { candidate, checkpoint: this.checkpointOf(candidate, next, parts), release };
   }
 
@@ -117,6 +125,7 @@ export class RunWriter {
     const { record, checkpoints, attempts } = this.run;
     record.adopt(candidate);
     checkpoints.saved(checkpoint);
+    this.run.reported?.forgetEnded(candidate);
     attempts.abortObsolete(record.graph, record.state);
   }
 
@@ -125,7 +134,7 @@ export class RunWriter {
    * user data in it, so their steps have failed. If even that cannot be stored, the lease runs out and the
    * bound on takeovers leaves the saga to an operator.
    */
-  private unstorable({ state, changed }: MadeCheckpoint, error: unknown): CheckpointResult {
+  private async unstorable({ state, changed }: MadeCheckpoint, error: unknown): Promise<CheckpointResult> {
     logErrorOf(this.run.saga, error, this.ports.log, 'a checkpoint was refused: ');
     const fresh = changed.filter((name) => stepState(state, name).status === 'completed');
     // At shutdown the database is not waited for: the write may have been committed all the same.
@@ -135,6 +144,8 @@ export class RunWriter {
       this.run.fence();
       return 'fenced';
     }
+    // A step that completes leaves its last details of heartbeats unstored, and one that fails does not.
+    await this.run.storeReports();
     this.run.record.refuse(fresh, serializeError(error));
     this.run.checkpoints.retract(fresh);
     return 'cancelled';

@@ -8,7 +8,9 @@ import type { PermitLead } from './permit-lead.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { RunCheckpointsPorts } from './run-checkpoints.js';
 import type { SagaStore } from '../ports/saga-store.js';
+import type { StepSlotStore } from '../ports/step-slots.js';
 import type { CheckpointResult } from '../ports/checkpoint.js';
+import type { KnownPauses } from '../ports/step-pause.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 
 /** A run as the keeper of its lease knows it. */
@@ -31,9 +33,14 @@ export interface LeasedRun {
 export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly attempts: AttemptRunner;
   readonly checkpoint: (checkpoint: MadeCheckpoint) => Promise<CheckpointResult>;
+  /** The store took so many milliseconds for a checkpoint. */
+  readonly answered: (duration: number) => void;
   readonly store: Pick<SagaWriters, 'transact'> & Pick<SagaStore, 'edit' | 'isTransient'>;
   /** Takes times from a rate limit. */
   readonly reserve: SagaStore['reserve'];
+  readonly takeSlots: StepSlotStore['take'];
+  /** Never rejects. */
+  readonly freeSlots: StepSlotStore['free'];
   /** The same for all runs of a worker. */
   readonly permits: PermitLead;
   readonly clock: Clock;
@@ -59,6 +66,8 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly claimSoon: () => void;
   /** What a saga was sent and has not taken. */
   readonly pendingSignals: SagaStore['pendingSignals'];
+  /** The steps that operators have paused. */
+  readonly pauses: KnownPauses;
   readonly log: EngineLog;
 }
 

@@ -178,6 +178,8 @@ test('a step starts once what it waited for is recorded, whenever its delay is o
       },
       store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
       reserve: async () => ({ times: [], now: 0 }),
+      takeSlots: async (_limit, _holder, steps) => steps,
+      freeSlots: async () => undefined,
       now: () => (now += pace),
       maxPayloadBytes: 1_000,
       asked: async () => undefined,
@@ -211,6 +213,8 @@ test('a delay is recorded before it ends, so that the next worker can see that t
     },
     store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
     reserve: async () => ({ times: [], now: 0 }),
+    takeSlots: async (_limit, _holder, steps) => steps,
+    freeSlots: async () => undefined,
     now: Date.now,
     maxPayloadBytes: 1_000,
     asked: async () => undefined,
@@ -225,6 +229,20 @@ test('a delay is recorded before it ends, so that the next worker can see that t
   expect(known).toBe('waiting');
 });
 
+test('a step beside an at-most-once step does not wait until the start of that is recorded', async () => {
+  const graph = graphOf(stepOf('book', { after: [], idempotent: false }), stepOf('ask', { after: [] }));
+  const calls: string[] = [];
+  const run = runOf(SAGA, graph, (method) => void calls.push(method), {
+    ...portsTo([]),
+    checkpoint: async ({ state }) => {
+      calls.push(`book is ${state.steps.get('book')?.status}`);
+      return 'saved';
+    },
+  });
+  expect(await run.advance()).toEqual({ type: 'settled' });
+  expect(calls.slice(0, 3)).toEqual(['ask', 'book is running', 'book']);
+});
+
 test('a cancellation that is found while the start of an at-most-once step is recorded takes effect immediately', async () => {
   const graph = sequenceOf(stepOf('book', { idempotent: false }));
   const called: string[] = [];
@@ -233,6 +251,8 @@ test('a cancellation that is found while the start of an at-most-once step is re
     checkpoint: async ({ cancelSeen }) => (cancelSeen ? 'saved' : 'cancelled'),
     store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
     reserve: async () => ({ times: [], now: 0 }),
+    takeSlots: async (_limit, _holder, steps) => steps,
+    freeSlots: async () => undefined,
     now: () => 0,
     maxPayloadBytes: 1_000,
     asked: async () => ({ cancelRequested: { reason: 'manual' } }),

@@ -1,12 +1,13 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
-import type { Action, Decision } from '../../machine/decide.js';
+import type { Decision } from '../../machine/plan.js';
 import { evolve } from '../../machine/evolve.js';
+import { holdPaused } from '../../machine/hold-paused.js';
 import { relationsOf } from '../../machine/graph-relations.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import { isSettled, type SagaState, stepState } from '../../machine/saga-state.js';
-import { cancellation, ENDED, isAtMostOnce, startOf } from '../attempt/attempt-events.js';
+import { isSettled, type SagaState } from '../../machine/saga-state.js';
+import { cancellation } from '../attempt/attempt-events.js';
 import type { StepAttempt } from '../attempt/step-attempt.js';
-import { isFailure, type Staged } from '../attempt/transactional-attempt.js';
+import type { Staged } from '../attempt/transactional-attempt.js';
 import { serializeError } from '../payload/serialize-error.js';
 import { logErrorOf, subjectOf } from '../ports/engine-log.js';
 import type { Invoker } from '../ports/invoker.js';
@@ -14,20 +15,23 @@ import type { CheckpointResult } from '../ports/checkpoint.js';
 import type { StepReport } from '../ports/step-reports.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import type { ReportPlace } from '../attempt/attempt-reports.js';
-import { type AttemptingRun, AttemptStarter, type RunMessage } from './attempt-starter.js';
+import type { RunMessage } from './attempt-starter.js';
 import { Inbox } from './inbox.js';
 import { staysFor } from './near-retry.js';
-import { needsPermit } from './permit-lead.js';
+import { type ActingRun, RunActions } from './run-actions.js';
 import { RunAttempts } from './run-attempts.js';
 import { RunCheckpoints } from './run-checkpoints.js';
 import { RunChildren } from './run-children.js';
 import { RunLease } from './run-lease.js';
-import { RunPermits } from './run-permits.js';
+import type { RunPermits } from './run-permits.js';
 import { RunRecord } from './run-record.js';
 import { type Report, RunReports } from './run-reports.js';
+import { RunRequests } from './run-requests.js';
 import { RunSignals } from './run-signals.js';
+import type { RunSlots } from './run-slots.js';
 import { RunWriter, type WrittenRun } from './run-writer.js';
 import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
+import { type ReceivingRun, takeOutcome } from './take-outcome.js';
 
 const SETTLED: RunEnd = { type: 'settled' };
 
@@ -35,24 +39,22 @@ const SETTLED: RunEnd = { type: 'settled' };
  * Advances one saga while this worker holds its lease: decide, attempt, checkpoint, until it is idle, has to
  * wait, or is another's. One checkpoint after each step, none before, unless the step is at most once.
  */
-export class SagaRun implements AttemptingRun, WrittenRun {
+export class SagaRun implements ActingRun, ReceivingRun, WrittenRun {
   readonly record: RunRecord;
   readonly inbox: Inbox<RunMessage>;
   readonly attempts = new RunAttempts();
-  cancelAsked = false;
-  /** The state knows of the cancellation. */
-  private cancelSeen = false;
-  private draining = false;
-  isPausing = false;
+  readonly requests = new RunRequests();
   private readonly lease: RunLease;
   private readonly writer: RunWriter;
-  private readonly starter: AttemptStarter;
+  private readonly actions: RunActions;
   readonly checkpoints: RunCheckpoints;
   private readonly permits: RunPermits;
   /** Undefined: none of its steps starts one. */
   readonly children: RunChildren | undefined;
   /** Undefined: none of its steps waits for one. */
   readonly signals: RunSignals | undefined;
+  /** Undefined: none of its steps has a limit over all sagas. */
+  private readonly slots: RunSlots | undefined;
   /** Undefined: none of its steps has reported anything. */
   reported: RunReports | undefined;
 
@@ -77,8 +79,9 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     this.checkpoints = new RunCheckpoints(saga, this.record, this.children, ports, leasedAt);
     this.writer = new RunWriter(this, ports);
     if (saga.reports !== undefined) this.reported = new RunReports(saga.reports);
-    this.starter = new AttemptStarter(this, invoke, ports);
-    this.permits = new RunPermits(saga.name, ports, (action) => this.starter.contextFor(action));
+    this.actions = new RunActions(this, graph, invoke, this.writer, ports);
+    this.permits = this.actions.permits;
+    this.slots = this.actions.slots;
   }
 
   get id(): string {
@@ -109,20 +112,15 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     return this.lease.isSafe;
   }
 
-  get isIdle(): boolean {
-    return this.inbox.isEmpty;
-  }
-
-  get requests(): WrittenRun['requests'] {
-    return { cancelSeen: this.cancelSeen, pauseSeen: this.isPausing };
-  }
-
   get hasUnsavedReports(): boolean {
-    return this.reported?.hasNews ?? false;
+    return this.reported !== undefined && !this.reported.isStored;
   }
 
-  storeReports(): Promise<void> {
-    return this.ports.renew(this);
+  async storeReports(): Promise<void> {
+    await this.reported?.sent;
+    if (this.reported?.hasNews) await this.ports.renew(this);
+    // Another renewal may have taken them.
+    await this.reported?.sent;
   }
 
   reportOf({ key, round }: ReportPlace): StepReport | undefined {
@@ -131,7 +129,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
 
   keepReport({ key, round }: ReportPlace, report: Report, isUrgent: boolean): void {
     this.reported ??= new RunReports(undefined);
-    this.reported.put(key, round, report);
+    this.reported.put(key, round, report, isUrgent);
     if (isUrgent) this.ports.reportSoon();
   }
 
@@ -143,15 +141,14 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     this.record.begin();
   }
 
-  private apply(event: SagaEvent): void {
+  apply(event: SagaEvent): void {
     this.record.apply(event);
-    if (event.type === 'cancelled') this.cancelSeen = this.cancelAsked = true;
+    if (event.type === 'cancelled') this.requests.cancelled();
   }
 
   cancel(reason: string | undefined): void {
-    if (this.cancelAsked) return;
-    this.cancelAsked = true;
-    this.isPausing = false;
+    if (this.requests.cancelAsked) return;
+    this.requests.cancel();
     const event = cancellation(reason, this.ports.now());
     this.inbox.put({ event });
     this.attempts.abortCancelled(evolve(this.graph, this.state, event));
@@ -180,13 +177,13 @@ export class SagaRun implements AttemptingRun, WrittenRun {
 
   /** Begins nothing more; once what is in progress has settled, the lease is given back. */
   drain(): void {
-    this.draining = true;
+    this.requests.isDraining = true;
     this.inbox.put({ wake: true });
   }
 
   /** The same, and once the attempts in progress have ended, the saga is paused until an operator resumes it. */
   pause(): void {
-    this.isPausing = true;
+    this.requests.isPausing = true;
     this.inbox.put({ wake: true });
   }
 
@@ -200,6 +197,11 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     this.inbox.put({ event: { type: 'interrupted', now: this.ports.now() } });
   }
 
+  /** What operators have paused is another. */
+  decideAgain(): void {
+    this.inbox.put({ wake: true });
+  }
+
   /** What one of its steps waits for may have come: the end of another saga, or a signal. */
   look(): void {
     void this.lookAround().catch((error: unknown) => {
@@ -211,9 +213,23 @@ export class SagaRun implements AttemptingRun, WrittenRun {
   private async lookAround(): Promise<void> {
     if (this.children) for (const event of await this.children.ended(this.state)) this.inbox.put({ event });
     if (await this.signals?.look()) this.inbox.put({ wake: true });
+    if (!this.slots) return;
+    this.slots.forget();
+    this.inbox.put({ wake: true });
   }
 
-  async advance(): Promise<RunEnd> {
+  advance(): Promise<RunEnd> {
+    return this.slots ? this.runWith(this.slots) : this.runOn();
+  }
+
+  private async runWith(slots: RunSlots): Promise<RunEnd> {
+    const end = await this.runOn();
+    if (end.type !== 'fenced') await slots.freeAll(this.state);
+    else void slots.passOn();
+    return end;
+  }
+
+  private async runOn(): Promise<RunEnd> {
     if (this.children) for (const event of await this.children.endedFirst(this.state)) this.apply(event);
     for (;;) {
       if (this.isFenced) return { type: 'fenced' };
@@ -223,8 +239,19 @@ export class SagaRun implements AttemptingRun, WrittenRun {
         await look.catch((error: unknown) => this.fenceAfter(error));
         continue;
       }
+      if (this.slots && !this.record.hasNews) await this.slots.freeEnded(this.state);
+      // Before the saga may come to rest: the store may have called it.
+      if (!this.requests.halts && this.slots?.mayAsk(this.state)) {
+        await this.actions.askForSlots();
+        continue;
+      }
       const decision = this.decide();
       if (this.isOver(decision)) {
+        // What it frees may be what another of its own items waits for.
+        if (this.record.hasNews && this.slots?.waitsForItself(this.state)) {
+          await this.saveProgress();
+          continue;
+        }
         const end = await this.finish();
         if (end) return end;
         continue;
@@ -233,18 +260,19 @@ export class SagaRun implements AttemptingRun, WrittenRun {
         await this.saveProgress();
         continue;
       }
-      const begins = !this.halts && decision.actions.length > 0;
+      const begins = !this.requests.halts && decision.actions.length > 0;
       if (begins && !this.isSure) {
         await this.makeSure();
         continue;
       }
-      const asking = begins ? this.beginAll(decision.actions) : undefined;
+      const asking = begins ? this.actions.begin(decision.actions) : undefined;
       const asked = asking && (await asking);
       if (this.isFenced) return { type: 'fenced' };
       // What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
       if ((asked || this.record.hasNews) && this.inbox.isEmpty) continue;
-      if (this.inbox.isEmpty) await this.inbox.arrival(this.timeUntil(decision.wakeAt));
-      for (const message of this.inbox.take()) if (!('wake' in message)) this.take(message);
+      if (this.inbox.isEmpty) await this.inbox.arrival(this.timeUntilNext(decision));
+      for (const message of this.inbox.take())
+        if (!('wake' in message)) takeOutcome(this, message, this.ports);
     }
   }
 
@@ -256,22 +284,19 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     // What has begun to wait just now may find what came before.
     while (this.signals?.hear(this.record)) decision = this.record.decide();
     if (this.state !== before) this.attempts.abortObsolete(this.graph, this.state);
-    return decision;
-  }
-
-  /** No attempt starts any more. */
-  private get halts(): boolean {
-    return this.draining || this.isPausing;
+    const paused = this.ports.pauses.of(this.saga.name);
+    return paused ? (holdPaused(this.graph, decision, paused) as typeof decision) : decision;
   }
 
   /** No attempt is in progress, and none will start here. */
   private isOver(next: Decision): boolean {
     if (next.settle !== undefined) return true;
-    if (!this.halts && this.permits.isAboutToBegin(next, this.state)) return false;
+    if (!this.requests.halts && this.permits.isAboutToBegin(next, this.state)) return false;
     // An attempt that ended while a checkpoint was being written is notified of by the inbox.
     if (this.attempts.size > 0 || !this.inbox.isEmpty) return false;
     return (
-      this.halts || (next.actions.length === 0 && !staysFor(next, this.state, this.saga.name, this.ports))
+      this.requests.halts ||
+      (next.actions.length === 0 && !staysFor(next, this.state, this.saga.name, this.ports))
     );
   }
 
@@ -281,7 +306,7 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     const result = await this.writer.save(() => {
       // A transactional step may have ended while this waited for its turn.
       const decision = this.decide();
-      if (this.isPausing && decision.settle === undefined) this.apply({ type: 'paused' });
+      if (this.requests.isPausing && decision.settle === undefined) this.apply({ type: 'paused' });
       if (isSettled(this.state.status) && this.record.isSaved) return undefined;
       dueAt = decision.actions.length > 0 ? this.ports.now() : this.permits.dueFor(decision, this.state);
       const { settle } = decision;
@@ -296,52 +321,10 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     return isSettled(this.state.status) ? SETTLED : { type: 'released', dueAt };
   }
 
-  /** True: of some of these only the rate limits were asked when they may begin. Undefined: all have begun at once. */
-  private beginAll(actions: readonly Action[]): Promise<boolean> | undefined {
-    const ready = actions.filter((action) => !this.isAsked(action) && !this.starter.evaluatesFirst(action));
-    if (ready.some((action) => isAtMostOnce(action) || this.isLimited(action)))
-      return this.beginInTurn(ready);
-    for (const action of ready) {
-      const event = startOf(action);
-      if (event) this.apply(event);
-    }
-    for (const action of ready) this.starter.start(action);
-    return undefined;
-  }
-
-  private isLimited(action: Action): boolean {
-    return needsPermit(action, this.state, this.ports.now());
-  }
-
-  private async beginInTurn(ready: readonly Action[]): Promise<boolean> {
-    const limited = ready.filter((action) => this.isLimited(action));
-    await this.beginRecorded(ready.filter((action) => !limited.includes(action)));
-    if (limited.length === 0 || this.isFenced) return false;
-    await this.permits.ask(limited).then(
-      (events) => events.forEach((event) => this.apply(event)),
-      (error: unknown) => this.fenceAfter(error),
-    );
-    return true;
-  }
-
-  /** That at-most-once steps begin is stored before they do. */
-  private async beginRecorded(begun: readonly Action[]): Promise<void> {
-    const started = begun.flatMap((action) => startOf(action) ?? []);
-    if (begun.some((action) => isAtMostOnce(action))) {
-      const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
-      const result = await this.writer.save(() => this.writer.checkpointOf(start(), { actions: begun }));
-      if (result === 'saved' && !this.isLeaseSafe) await this.extendLease();
-      if (result !== 'saved' || !this.isLeaseSafe) return;
-    } else {
-      for (const event of started) this.apply(event);
-    }
-    for (const action of begun) this.starter.start(action);
-  }
-
   extendLease(longer?: number): Promise<void> {
     return this.lease.extend(
       () => this.ports.renew(this, longer),
-      () => this.draining,
+      () => this.requests.isDraining,
     );
   }
 
@@ -355,11 +338,6 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     else await this.writer.becomesFree();
   }
 
-  /** To cancel another saga changes nothing here until it is done. */
-  private isAsked({ kind, key }: Action): boolean {
-    return kind === 'cancel-child' && this.attempts.includes(key);
-  }
-
   stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
     return this.writer.stage(attempt, event);
   }
@@ -368,37 +346,10 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     this.writer.adopt(staged);
   }
 
-  private timeUntil(wakeAt: number | undefined): number | undefined {
-    return wakeAt === undefined ? undefined : wakeAt - this.ports.now();
-  }
-
-  private take({ attempt, event }: Extract<RunMessage, { event: unknown }>): void {
-    if (attempt) {
-      const { active } = stepState(this.state, attempt.step);
-      if (!active && attempt.action.kind !== 'cancel-child') return; // interrupted: no longer needed
-      this.checkpoints.took(attempt.step, this.ports.clock.monotonic() - attempt.startedAt);
-      // An attempt that broke off because the lease was lost, or for shutdown, did not fail.
-      const trigger = attempt.abortedBy?.trigger;
-      if ((trigger === 'lease-lost' || trigger === 'shutdown') && isFailure(event))
-        return this.takeInterruption();
-    }
-    if (event.type === 'interrupted') return this.takeInterruption();
-    const before = this.state;
-    this.apply(event);
-    // An attempt that failed, or that the run does not wait for any more, sends no messages.
-    const ended = ENDED.has(event.type) && this.state !== before;
-    if (attempt && ended) {
-      this.checkpoints.publish(attempt.step, attempt.messages.all);
-      this.reported?.forget(attempt.reportPlace.key);
-    }
-    this.attempts.abortObsolete(this.graph, this.state);
-  }
-
-  /** Whatever is in progress is recorded as unknown, and the lease given back. */
-  private takeInterruption(): void {
-    this.apply({ type: 'interrupted', now: this.ports.now() });
-    this.attempts.clear();
-    this.draining = true;
+  private timeUntilNext({ wakeAt }: Decision): number | undefined {
+    const time = wakeAt === undefined ? undefined : wakeAt - this.ports.now();
+    const asks = this.requests.halts ? undefined : this.slots?.untilAsked(this.state);
+    return asks === undefined ? time : Math.min(asks, time ?? Infinity);
   }
 
   private saveProgress(): Promise<CheckpointResult> {
@@ -412,13 +363,13 @@ export class SagaRun implements AttemptingRun, WrittenRun {
     const asked = result === 'cancelled' ? await this.ports.asked(this) : undefined;
     const { cancelRequested, pauseRequested } = asked ?? {};
     if (!cancelRequested && !pauseRequested) return this.fence();
-    if (cancelRequested && !this.cancelSeen) this.cancelNow(cancelRequested.reason);
+    if (cancelRequested && !this.requests.cancelSeen) this.cancelNow(cancelRequested.reason);
     // It was asked for after a cancellation, or that would have taken it back.
-    if (pauseRequested) this.isPausing = true;
+    if (pauseRequested) this.requests.isPausing = true;
   }
 
   private cancelNow(reason: string | undefined): void {
-    this.isPausing = false;
+    this.requests.isPausing = false;
     // Not by way of the inbox: the next checkpoint must know of it.
     this.apply(cancellation(reason, this.ports.now()));
     this.attempts.abortCancelled(this.state);

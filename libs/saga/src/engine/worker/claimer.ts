@@ -6,6 +6,7 @@ import type { EngineLog } from '../ports/engine-log.js';
 import type { Claim, ClaimedSaga, SagaStore } from '../ports/saga-store.js';
 import type { Lease, StoredSaga } from '../ports/stored-saga.js';
 import type { Recovery } from '../write/recovery.js';
+import type { StepPauses } from '../pause/step-pauses.js';
 import type { SagaWriters } from '../write/saga-writers.js';
 import { ClaimTrouble } from './claim-trouble.js';
 
@@ -14,6 +15,7 @@ export interface ClaimerPorts {
   readonly writers: Pick<SagaWriters, 'took'>;
   /** Undefined: nothing is put back after a failover. */
   readonly recovery?: Pick<Recovery, 'claimable'>;
+  readonly pauses: Pick<StepPauses, 'isKnown' | 'known'>;
   readonly clock: Clock;
   readonly storeClock: StoreClock;
   readonly observers: SagaObservers;
@@ -189,6 +191,7 @@ export class Claimer {
     const bytes = { room: (this.options.maxHeldBytes ?? HELD_BYTES) - held, alone: held === 0 };
     return worker.reserveFor(limit, async () => {
       await ports.recovery?.claimable();
+      if (!ports.pauses.isKnown) await ports.pauses.known();
       const claim = await ports.store.claim({ lease, sagas, limit, bytes });
       await ports.writers.took(claim.sagas);
       return claim;

@@ -65,7 +65,7 @@ export class LeaseKeeper {
 
   private async storeReports(): Promise<void> {
     this.reportedAt = this.ports.clock.monotonic();
-    const runs = [...this.runs.values()].filter(({ reported }) => reported?.hasNews);
+    const runs = [...this.runs.values()].filter(({ reported }) => reported?.isUrgent && !reported.sent);
     for (let n = 0; n < runs.length; n += REPORTS_AT_ONCE)
       await this.renew(runs.slice(n, n + REPORTS_AT_ONCE));
   }
@@ -76,8 +76,14 @@ export class LeaseKeeper {
    */
   async renew(runs: readonly LeasedRun[], longer = 0): Promise<void> {
     let sentAt = this.ports.clock.monotonic();
-    const reporting = runs.filter(({ reported }) => reported?.hasNews);
-    const sent = reporting.length === 0 ? runs.map(heldBy) : runs.map(heldWithReports);
+    const reporting: LeasedRun[] = [];
+    const sent = runs.map((run): HeldLease => {
+      const { id, epoch, reported } = run;
+      const reports = reported?.take();
+      if (reports === undefined) return { id, epoch };
+      reporting.push(run);
+      return { id, epoch, reports };
+    });
     try {
       const recovered = this.ports.recovery?.ready();
       if (recovered) {
@@ -89,7 +95,7 @@ export class LeaseKeeper {
         duration: this.lease.duration + longer,
       });
       this.ports.storeClock.observe(now);
-      for (const { id } of reporting) this.ports.listener?.reported(id);
+      for (const run of reporting) this.stored(run);
       for (const run of runs) run.leasedAt = sentAt + longer;
       const byId = new Map(runs.map((run) => [run.id, run]));
       for (const id of lost) byId.get(id)?.fence();
@@ -99,6 +105,13 @@ export class LeaseKeeper {
       for (const { reported } of reporting) reported!.giveBack();
       this.ports.log.warn(`Leases could not be renewed: ${serializeError(error).message}`);
     }
+  }
+
+  private stored({ id, reported }: LeasedRun): void {
+    reported!.stored();
+    this.ports.listener?.reported(id);
+    // It was reported while the text before was on its way.
+    if (reported!.isUrgent) this.reportSoon();
   }
 
   /** What this run is asked to do; undefined: its lease is lost. */
@@ -123,13 +136,4 @@ export class LeaseKeeper {
     for (const run of old) if (now - run.leasedAt > this.lease.duration) run.leaseExpired();
     if (old.length > 0) await this.renew(old);
   }
-}
-
-function heldBy({ id, epoch }: LeasedRun): HeldLease {
-  return { id, epoch };
-}
-
-function heldWithReports({ id, epoch, reported }: LeasedRun): HeldLease {
-  const reports = reported?.take();
-  return reports === undefined ? { id, epoch } : { id, epoch, reports };
 }

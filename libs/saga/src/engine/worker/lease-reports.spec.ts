@@ -3,12 +3,14 @@ import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import type { StepContext } from '../../definition/types/contexts.js';
 import { StoreClock } from '../../shared/store-clock.js';
 import { MemorySagaStore } from '../../store/memory/memory-saga-store.js';
+import type { Checkpoint } from '../ports/checkpoint.js';
 import type { HeldLease } from '../ports/stored-saga.js';
 import { RunReports } from '../run/run-reports.js';
 import type { LeasedRun } from '../run/saga-run-ports.js';
 import { SagaEngine } from '../saga-engine.js';
 import { MemoryWakeupHub } from '../../store/memory/memory-wakeup.js';
 import { newId } from '../../shared/new-id.js';
+import { Gate } from '../../../../../test/support/gate.js';
 import { LeaseKeeper } from './lease-keeper.js';
 
 const LEASE = 30_000;
@@ -21,6 +23,8 @@ class Scene {
   readonly reported: string[] = [];
   readonly runs: LeasedRun[] = [];
   broken = false;
+  /** What the store waits for before it answers. */
+  slow: Promise<void> | undefined;
   readonly keeper: LeaseKeeper;
 
   constructor() {
@@ -28,6 +32,7 @@ class Scene {
     const store = {
       renew: async (leases: readonly HeldLease[]) => {
         this.writes.push([this.time.now, leases.map(({ reports }) => reports)]);
+        await this.slow;
         if (this.broken) throw new Error('the connection was lost');
         return { lost: [], cancelled: [], paused: [], now: 0 };
       },
@@ -86,41 +91,94 @@ test('a report that could not be written comes with the next renewal', async () 
   expect(scene.reported).toEqual(['a']);
 });
 
-test('the last details of an attempt that fails are stored before its failure is', async () => {
-  const hub = new MemoryWakeupHub();
-  const stored: (string | undefined)[] = [];
-  class Store extends MemorySagaStore {
-    override async checkpoint(...given: Parameters<MemorySagaStore['checkpoint']>) {
-      stored.push((await this.load({ id: given[0][0]!.id }))!.reports);
-      return super.checkpoint(...given);
+test('reports wait for those before: arriving later, older ones would overwrite them', async () => {
+  const scene = new Scene();
+  const a = scene.run('a');
+  const answer = new Gate<void>();
+  scene.slow = answer.opened;
+  a.put('load', 1, beat(1));
+  scene.keeper.reportSoon();
+  await scene.passes(100);
+  a.put('load', 1, beat(2));
+  scene.keeper.reportSoon();
+  void scene.keeper.renew(scene.runs);
+  await scene.passes(2_000);
+  expect(scene.writes.map(([, reports]) => reports)).toEqual([[text(1)], [undefined]]);
+  scene.slow = undefined;
+  answer.open();
+  await scene.passes(0);
+  await scene.passes(1_000);
+  expect(scene.writes.slice(2)).toEqual([[expect.any(Number), [text(2)]]]);
+});
+
+test('a transactional step leaves its reports to the next renewal, whatever others report', async () => {
+  const scene = new Scene();
+  const [a, b] = [scene.run('a'), scene.run('b')];
+  a.put('load', 1, beat(1), false);
+  b.put('load', 1, beat(2));
+  scene.keeper.reportSoon();
+  await scene.passes(100);
+  expect(scene.writes).toEqual([[100, [text(2)]]]);
+  await scene.keeper.renew(scene.runs);
+  expect(scene.writes[1]).toEqual([100, [text(1), undefined]]);
+});
+
+describe('the last details of an attempt are stored before its failure is', () => {
+  /** Stored reports, at the checkpoints of a saga whose only step ends like this. */
+  async function storedAt(end: () => unknown): Promise<(string | undefined)[]> {
+    const hub = new MemoryWakeupHub();
+    const stored: (string | undefined)[] = [];
+    class Store extends MemorySagaStore {
+      override async renew(...given: Parameters<MemorySagaStore['renew']>) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return super.renew(...given);
+      }
+      override async checkpoint(...given: Parameters<MemorySagaStore['checkpoint']>) {
+        const [{ id, state }] = given[0] as [Checkpoint];
+        if (state.steps.get('load')?.result === '"refused"') throw new Error('refused');
+        stored.push((await this.load({ id }))!.reports);
+        return super.checkpoint(...given);
+      }
+    }
+    const graph = graphOf(stepOf('load'));
+    const invoke = async (_: string, context: unknown) => {
+      await (context as StepContext).heartbeat('last');
+      return end();
+    };
+    const engine = new SagaEngine(
+      new Store({ wakeup: hub.wakeup() }),
+      hub.wakeup(),
+      [{ graph, invoke }],
+      { latest: () => graph, checked: async (_, input) => input },
+      {
+        ...{ workerId: 'worker', lease: LEASE, maxPayloadBytes: 1_000 },
+        worker: { concurrency: 1, shutdownTimeout: 1_000, maxTakeovers: 3 },
+      },
+      log,
+    );
+    await engine.start();
+    try {
+      const id = newId();
+      await engine.submit({ id, fresh: true, name: 'test', version: 1, priority: 0, step: 'load' });
+      await engine.waiters.wait(id);
+      return stored;
+    } finally {
+      await engine.stop();
     }
   }
-  const graph = graphOf(stepOf('load'));
-  const invoke = async (_: string, context: unknown) => {
-    const ctx = context as StepContext;
-    await ctx.heartbeat('first');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await ctx.heartbeat('last');
+
+  const fail = () => {
     throw new Error('no');
   };
-  const engine = new SagaEngine(
-    new Store({ wakeup: hub.wakeup() }),
-    hub.wakeup(),
-    [{ graph, invoke }],
-    { latest: () => graph, checked: async (_, input) => input },
-    {
-      ...{ workerId: 'worker', lease: LEASE, maxPayloadBytes: 1_000 },
-      worker: { concurrency: 1, shutdownTimeout: 1_000, maxTakeovers: 3 },
-    },
-    log,
-  );
-  await engine.start();
-  try {
-    const id = newId();
-    await engine.submit({ id, fresh: true, name: 'test', version: 1, priority: 0, step: 'load' });
-    await engine.waiters.wait(id);
-    expect(stored[0]).toContain('"details":"last"');
-  } finally {
-    await engine.stop();
-  }
+
+  test.each<[string, () => unknown]>([
+    ['if it throws at once', fail],
+    [
+      'if they are on their way when it throws',
+      () => new Promise((resolve) => setTimeout(resolve, 20)).then(fail),
+    ],
+    ['if the database refuses its result', () => 'refused'],
+  ])('%s', async (_, end) => {
+    expect((await storedAt(end))[0]).toContain('"details":"last"');
+  });
 });

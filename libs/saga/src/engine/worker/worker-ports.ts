@@ -9,6 +9,7 @@ import type { ChildSagas } from '../run/child-sagas.js';
 import type { SagaBindings } from '../versions/saga-bindings.js';
 import type { Recovery } from '../write/recovery.js';
 import type { SagaWriters } from '../write/saga-writers.js';
+import type { StepPauses } from '../pause/step-pauses.js';
 import type { StoreRetry } from '../write/store-retry.js';
 import type { SettledSaga } from './outcome-waiters.js';
 
@@ -53,6 +54,7 @@ export interface WorkerPorts {
   readonly log: EngineLog;
   readonly bindings: SagaBindings;
   readonly children: ChildSagas;
+  readonly pauses: StepPauses;
   readonly observers: SagaObservers;
   readonly listener: RunListener;
   /** Announces what may be due for other processes, if this worker has no room for it. */

@@ -1,5 +1,4 @@
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
-import { AttemptRunner } from '../attempt/attempt-runner.js';
 import { Claimer, type ClaimingWorker } from './claimer.js';
 import type { Timer } from '../../shared/clock.js';
 import { type ConcurrencyLimit, concurrencyLimits } from '../ports/concurrency-limits.js';
@@ -8,15 +7,14 @@ import type { RunnableSaga } from '../ports/invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { SettledSaga } from './outcome-waiters.js';
 import { SMALL_SAGA } from '../ports/payload-size.js';
-import { PermitLead } from '../run/permit-lead.js';
 import { UnreadableChild } from '../run/run-children.js';
 import { SagaRun } from '../run/saga-run.js';
 import type { LeasedRun, RunEnd, SagaRunPorts } from '../run/saga-run-ports.js';
-import type { MadeCheckpoint } from '../write/made-checkpoint.js';
-import type { CheckpointResult } from '../ports/checkpoint.js';
 import type { Lease, StoredSaga } from '../ports/stored-saga.js';
+import { PendingCount } from '../../shared/pending-count.js';
 import { SlotMap } from '../../shared/slot-map.js';
 import { eventsBefore, isUntouched, stopUnlessFit } from './before-run.js';
+import { runPortsOf } from './run-ports.js';
 import { QueuedSaga, SagaQueue } from './saga-queue.js';
 import { WorkerCapacity } from './worker-capacity.js';
 import type { WorkerOptions, WorkerPorts } from './worker-ports.js';
@@ -39,15 +37,13 @@ export class Worker implements ClaimingWorker {
   private readonly queue = new SagaQueue();
   private readonly capacity: WorkerCapacity;
   private adapting: Timer | undefined;
-  /** Runs that have not ended, and who waits until all have. */
-  private under = 0;
-  private readonly idle: (() => void)[] = [];
-  /** Who waits until no saga is being stored with a lease. */
-  private readonly unreserved: (() => void)[] = [];
+  /** Runs that have not ended. */
+  private readonly under = new PendingCount();
+  /** Room that is set aside: for sagas that are being stored with a lease, and for a claim in progress. */
+  private readonly reserved = new PendingCount();
   private readonly leases: LeaseKeeper;
   /** The same for every run. */
   private readonly runPorts: SagaRunPorts;
-  private reserved = 0;
   private state: 'new' | 'running' | 'draining' = 'new';
   private isRetiring = false;
   private readonly claimer: Claimer;
@@ -72,30 +68,11 @@ export class Worker implements ClaimingWorker {
       return { name, version, concurrency: limit?.count, keyed: limit?.keyed };
     });
     this.claimer = new Claimer(this, claimed, options, lease, ports);
-    const { maxPayloadBytes, within } = options;
-    const { store, writers, retry } = ports;
-    const now = () => ports.storeClock.now();
-    this.runPorts = {
-      ...ports,
-      store: {
-        transact: (work) => writers.transact(work),
-        edit: (target, change) => store.edit(target, change),
-        isTransient: (error) => store.isTransient(error),
-      },
-      checkpoint: (checkpoint) => this.checkpoint(checkpoint),
-      reserve: (limit, attempts) => retry.run(() => store.reserve(limit, attempts)),
-      pendingSignals: (id) => retry.run(() => store.pendingSignals(id)),
-      claimSoon: () => this.claimSoon(),
-      attempts: new AttemptRunner({ ...ports, maxPayloadBytes, now, within }),
-      now,
-      maxPayloadBytes,
-      permits: new PermitLead(),
-      lease: lease.duration,
-      hasRoom: (name) => !this.claimer.mayHaveBacklog && this.queue.length === 0 && !this.limits.has(name),
-      renew: (run, longer) => this.leases.renew([run], longer),
-      asked: (run) => this.leases.askedOf(run),
-      reportSoon: () => this.leases.reportSoon(),
-    };
+    const { claimer, leases, capacity } = this;
+    this.runPorts = runPortsOf(ports, options, {
+      ...{ claimer, leases, capacity, lease: lease.duration },
+      hasRoom: (name) => !claimer.mayHaveBacklog && this.queue.length === 0 && !this.limits.has(name),
+    });
   }
 
   start(): void {
@@ -124,18 +101,18 @@ export class Worker implements ClaimingWorker {
   /** Room for a saga that is about to be stored? */
   reserve(saga: { readonly name: string; readonly version: number }): boolean {
     if (this.state !== 'running' || !this.runsHere(saga) || this.room <= 0) return false;
+    if (!this.ports.pauses.isKnown) return false;
     // What is due already goes first: a new saga takes its place in the queue.
     if (this.claimer.hasBacklog) return false;
     // Only a claim knows how many there are.
     if (this.limits.has(saga.name)) return false;
-    this.reserved += 1;
+    this.reserved.add();
     return true;
   }
 
   unreserve(): void {
-    this.reserved -= 1;
+    this.reserved.done();
     this.claimer.claimIfRoom();
-    this.tellIfUnreserved();
   }
 
   /**
@@ -143,15 +120,9 @@ export class Worker implements ClaimingWorker {
    * @param leasedAt monotonic time, not after its lease began
    */
   runReserved(saga: StoredSaga | undefined, leasedAt: number): void {
-    this.reserved -= 1;
+    this.reserved.done();
     if (saga) this.take(saga, leasedAt);
     else this.claimer.claimIfRoom();
-    this.tellIfUnreserved();
-  }
-
-  private tellIfUnreserved(): void {
-    if (this.state === 'draining' && this.reserved === 0)
-      for (const tell of this.unreserved.splice(0)) tell();
   }
 
   claimSoon(): void {
@@ -161,6 +132,12 @@ export class Worker implements ClaimingWorker {
   /** A saga will be due at this time. */
   expect(dueAt: number): void {
     this.claimer.expect(dueAt);
+  }
+
+  /** Other steps of the sagas of these names are paused than before. */
+  decideAgain(sagas: ReadonlySet<string>): void {
+    for (const run of this.runs.values()) if (sagas.has(run.saga.name)) run.decideAgain();
+    this.claimSoon();
   }
 
   /** Something was asked of a saga that may be running here. */
@@ -186,7 +163,7 @@ export class Worker implements ClaimingWorker {
     this.isRetiring = true;
     this.close();
     await this.taken();
-    await Promise.all([this.ended(), this.giveQueueBack()]);
+    await Promise.all([this.under.none(), this.giveQueueBack()]);
   }
 
   /** After `close`: lets attempts settle for `shutdownTimeout`, and gives every lease back. */
@@ -210,7 +187,7 @@ export class Worker implements ClaimingWorker {
   }
 
   get room(): number {
-    return this.size - this.holding - this.reserved;
+    return this.size - this.holding - this.reserved.size;
   }
 
   get size(): number {
@@ -231,11 +208,11 @@ export class Worker implements ClaimingWorker {
   }
 
   async reserveFor<T>(count: number, work: () => Promise<T>): Promise<T> {
-    this.reserved += count;
+    this.reserved.add(count);
     try {
       return await work();
     } finally {
-      this.reserved -= count;
+      this.reserved.done(count);
     }
   }
 
@@ -291,7 +268,7 @@ export class Worker implements ClaimingWorker {
 
   private async advance(run: SagaRun): Promise<void> {
     const { saga } = run;
-    this.under += 1;
+    this.under.add();
     try {
       this.ran(run, await run.advance());
     } catch (error) {
@@ -304,8 +281,7 @@ export class Worker implements ClaimingWorker {
       if (error instanceof UnreadableChild) this.giveBack(run);
       if (left) this.left(run.id);
     }
-    this.under -= 1;
-    if (this.under === 0) for (const resolve of this.idle.splice(0)) resolve();
+    this.under.done();
     if (this.limits.has(saga.name)) this.placeCameFree();
     if (run.checkpoints.bytes > SMALL_SAGA) this.claimer.largeOneEnded();
     this.capacity.ended();
@@ -381,15 +357,11 @@ export class Worker implements ClaimingWorker {
   /** What is being claimed, or stored with a lease, comes here yet, to be given back. */
   private async taken(): Promise<void> {
     await this.claimer.settled();
-    if (this.reserved > 0) await new Promise<void>((resolve) => this.unreserved.push(resolve));
-  }
-
-  private ended(): Promise<void> {
-    return new Promise<void>((resolve) => (this.under === 0 ? resolve() : this.idle.push(resolve)));
+    await this.reserved.none();
   }
 
   private endedWithin(timeout: number): Promise<void> {
-    return this.within(timeout, this.ended());
+    return this.within(timeout, this.under.none());
   }
 
   private async within(timeout: number, done: Promise<void>): Promise<void> {
@@ -397,13 +369,6 @@ export class Worker implements ClaimingWorker {
     const over = new Promise<void>((resolve) => (timer = this.ports.clock.after(timeout, resolve)));
     await Promise.race([done, over]);
     this.ports.clock.cancel(timer);
-  }
-
-  private async checkpoint(made: MadeCheckpoint): Promise<CheckpointResult> {
-    const since = this.ports.clock.monotonic();
-    const result = await this.ports.writers.checkpoint(made);
-    this.capacity.answered(this.ports.clock.monotonic() - since);
-    return result;
   }
 
   /** What this worker has leased. */

@@ -4,7 +4,7 @@ import type { Checkpoint } from '../ports/checkpoint.js';
 import type { NewSaga, StoredSaga } from '../ports/stored-saga.js';
 import { type AfterFailover, decidePutBack } from './decide-put-back.js';
 import { MadeCheckpoint } from './made-checkpoint.js';
-import { KnownSaga, RecentSagas } from './recent-sagas.js';
+import { KnownCheckpoint, KnownSaga, RecentSagas } from './recent-sagas.js';
 import { startAgain } from './start-again.js';
 
 const LEASE = { worker: 'me', duration: 30_000 };
@@ -27,9 +27,16 @@ function madeOf(number: number, given: Partial<Checkpoint> = {}): MadeCheckpoint
   const parts = {
     ...{ id: 'a', epoch: 2, number, state: stateOf('running', `s${number}=completed`), changed: [] },
     ...{ step: 'next', advances: true, cancelSeen: false, pauseSeen: false },
-    ...{ notes: undefined, failedAttempt: undefined, fresh: undefined, elapsed: undefined },
+    ...{
+      notes: undefined,
+      openApprovals: undefined,
+      failedAttempt: undefined,
+      fresh: undefined,
+      elapsed: undefined,
+    },
     ...{ release: undefined, lock: undefined, parent: undefined, starts: undefined },
     ...{ after: undefined, holder: undefined, messages: undefined },
+    ...{ tags: undefined, heldBy: undefined },
     ...given,
   };
   return new MadeCheckpoint(parts, 0, 0, 0, 0, 0);
@@ -73,6 +80,25 @@ describe('what is put back after a failover', () => {
     expect(decide(known, rowOf({ checkpoints: 1 }))).toMatchObject({
       checkpoint: { number: 5, messages: [message('m2'), message('m3')], starts: [child] },
     });
+  });
+
+  test('has the approvals that wait, whatever the database has of them', () => {
+    const state = stateOf('running', 'a=completed');
+    const steps = new Map(state.steps).set('b', {
+      ...state.steps.get('a')!,
+      status: 'waiting',
+      wait: { signal: 'approval:b', since: 70 },
+    });
+    expect(decide(knownWith(madeOf(1, { state: { ...state, steps } })), rowOf())).toMatchObject({
+      checkpoint: { openApprovals: [{ step: 'b', since: 70 }] },
+    });
+  });
+
+  test('has the tags that were set last, and none if only what was not lost set some', () => {
+    const known = knownWith(madeOf(1, { tags: { n: '1' } }), madeOf(2, { tags: { n: '2' } }), madeOf(3));
+    expect(decide(known, rowOf())).toMatchObject({ checkpoint: { number: 3, tags: { n: '2' } } });
+    const later = decide(known, rowOf({ checkpoints: 2 })) as { checkpoint: Checkpoint };
+    expect(later.checkpoint).not.toHaveProperty('tags');
   });
 
   test('is nothing if the database has it', () => {
@@ -171,7 +197,7 @@ describe('a start that was lost', () => {
   });
 
   test('is taken up by no worker before its state is stored', () => {
-    const begun = Object.assign(known(), { last: { made: madeOf(1), isTransactional: false } });
+    const begun = Object.assign(known(), { last: new KnownCheckpoint(madeOf(1), false, undefined) });
     const again = startAgain(begun, true, NOW)!;
     expect(again).toMatchObject({ leased: false, step: 'next' });
     expect(again.startAt).toBeGreaterThan(NOW);
@@ -181,7 +207,7 @@ describe('a start that was lost', () => {
     const row = { tags: { of: 'me' }, slaAt: NOW + 5, lock: { key: 'k', held: true } };
     const claimed = Object.assign(new KnownSaga('a', 0, 0), { claimed: rowOf(row) });
     expect(startAgain(claimed, false, NOW)).toBeUndefined();
-    claimed.last = { made: madeOf(1), isTransactional: false, before: undefined };
+    claimed.last = new KnownCheckpoint(madeOf(1), false, undefined);
     expect(startAgain(claimed, false, NOW)).toMatchObject({
       ...{ id: 'a', name: 'order', fresh: false, leased: false, lockKey: 'k', sla: 5, tags: row.tags },
     });

@@ -1,4 +1,5 @@
 import { nodeOf, type SagaGraph } from '../../definition/graph/saga-graph.js';
+import { openApprovals } from '../../machine/open-approvals.js';
 import { type StepState, stepState } from '../../machine/saga-state.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
 import type { PutBack } from '../ports/put-back.js';
@@ -33,7 +34,7 @@ export type PutBackDecision = PutBack | 'current' | 'elsewhere' | 'transaction';
 export function decidePutBack(after: AfterFailover): PutBackDecision {
   const { known, row } = after;
   const newest = known.last;
-  if (newest === undefined || newest.made.number <= row.checkpoints) return 'current';
+  if (newest === undefined || newest.number <= row.checkpoints) return 'current';
   if (!isUntouched(after, newest) || hasOtherSignals(after, newest)) return 'elsewhere';
   const lost = lostBefore(after, newest);
   const last = lost.at(-1);
@@ -43,13 +44,13 @@ export function decidePutBack(after: AfterFailover): PutBackDecision {
     checkpoint: { ...wholeOf(lost), ...standing(after, last, isKept) },
     lease: isKept ? after.lease : undefined,
     createdAt: after.isNew ? (known.claimed?.createdAt ?? known.start!.at) : undefined,
-    parent: last.made.parent,
+    parent: last.parent,
     storedAt: storedAt(after),
   };
 }
 
 /** Nothing has happened to the saga in the new history. Every claim and every edit raises its epoch. */
-function isUntouched({ known: { claimed }, row, lease }: AfterFailover, { made }: KnownCheckpoint) {
+function isUntouched({ known: { claimed }, row, lease }: AfterFailover, made: KnownCheckpoint) {
   if (isUnbegun(row)) return true;
   if (row.epoch === made.epoch) return row.lockedBy === lease.worker;
   if (row.epoch > made.epoch || claimed === undefined) return false;
@@ -63,8 +64,8 @@ function isUnbegun({ epoch, checkpoints, lockedBy }: StoredSaga): boolean {
 }
 
 /** A signal has the number of one that the saga has taken, and is perhaps another: it must not count as taken. */
-function hasOtherSignals({ known: { claimed }, row }: AfterFailover, { made }: KnownCheckpoint): boolean {
-  const { lastTakenSignals = {} } = made.state;
+function hasOtherSignals({ known: { claimed }, row }: AfterFailover, { state }: KnownCheckpoint): boolean {
+  const { lastTakenSignals = {} } = state;
   const isSeen = (id: string) => claimed?.signals?.some(({ messageId }) => messageId === id) ?? false;
   return (row.signals ?? []).some(
     ({ name, number, messageId }) => number <= (lastTakenSignals[name] ?? 0) && !isSeen(messageId),
@@ -75,15 +76,15 @@ function hasOtherSignals({ known: { claimed }, row }: AfterFailover, { made }: K
 function lostBefore(after: AfterFailover, newest: KnownCheckpoint): KnownCheckpoint[] {
   const lost: KnownCheckpoint[] = [];
   let one: KnownCheckpoint | undefined = newest;
-  for (; one && one.made.number > after.row.checkpoints; one = one.before) lost.unshift(one);
+  for (; one && one.number > after.row.checkpoints; one = one.before) lost.unshift(one);
   const first = lost.findIndex((each) => lacksTransaction(after, each));
   return first === -1 ? lost : lost.slice(0, first);
 }
 
 /** The state says that a transaction was committed, by whichever worker, which the database does not have. */
-function lacksTransaction({ graph, row }: AfterFailover, { made }: KnownCheckpoint): boolean {
+function lacksTransaction({ graph, row }: AfterFailover, { state }: KnownCheckpoint): boolean {
   if (!graph) return true;
-  return [...made.state.steps].some(([key, step]) => {
+  return [...state.steps].some(([key, step]) => {
     const stored = stepState(row.state, key);
     const isSame = stored.round === step.round && committed(stored) === committed(step);
     return !isSame && nodeOf(graph, key).transactional;
@@ -97,7 +98,7 @@ function committed({ status }: StepState): number {
 }
 
 /** The run of this process continues as if nothing had been lost. */
-function keepsLease({ known, row, runsUnder, graph }: AfterFailover, { made }: KnownCheckpoint): boolean {
+function keepsLease({ known, row, runsUnder, graph }: AfterFailover, made: KnownCheckpoint): boolean {
   if (runsUnder === undefined || (row.lock && !row.lock.held)) return false;
   if (graph?.concurrency !== undefined && row.epoch !== made.epoch) return false;
   if (runsUnder === made.epoch) return made.release === undefined;
@@ -106,7 +107,7 @@ function keepsLease({ known, row, runsUnder, graph }: AfterFailover, { made }: K
 
 type Standing = Pick<Checkpoint, 'epoch' | 'release'>;
 
-function standing(after: AfterFailover, { made }: KnownCheckpoint, isKept: boolean): Standing {
+function standing(after: AfterFailover, made: KnownCheckpoint, isKept: boolean): Standing {
   const { runsUnder, row, now } = after;
   if (isKept) return { epoch: runsUnder! };
   // A run of this process is ahead of what is put back, or may not go on.
@@ -117,15 +118,18 @@ function standing(after: AfterFailover, { made }: KnownCheckpoint, isKept: boole
 
 /** Everything that these have stored, in one. */
 function wholeOf(lost: readonly KnownCheckpoint[]): Omit<Checkpoint, 'epoch'> {
-  const { id, number, state, failedAttempt, step, lock, parent } = lost.at(-1)!.made;
-  const starts = lost.flatMap(({ made }) => made.starts ?? []);
-  const messages = lost.flatMap(({ made }) => made.messages ?? []);
+  const { id, number, state, failedAttempt, step, lock, parent } = lost.at(-1)!;
+  const starts = lost.flatMap(({ starts }) => starts ?? []);
+  const messages = lost.flatMap(({ messages }) => messages ?? []);
+  const tags = lost.findLast((one) => one.tags !== undefined)?.tags;
   return {
     ...{ id, number, state, failedAttempt, step, lock, parent },
     changed: [...state.steps.keys()],
+    openApprovals: openApprovals(state),
     ...{ advances: true, cancelSeen: true, pauseSeen: true },
     ...(starts.length > 0 && { starts }),
     ...(messages.length > 0 && { messages }),
+    ...(tags && { tags }),
   };
 }
 

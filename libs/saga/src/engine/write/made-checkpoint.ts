@@ -1,30 +1,31 @@
+import type { Parts } from '../../shared/parts.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
 
-/** All of a checkpoint, so that the compiler misses what is added to it and not here. */
-type Parts = { [Key in keyof Required<Checkpoint>]: Checkpoint[Key] };
-
 /** A checkpoint as a run makes it: an instance of a class, since it lives until it is stored. See NOTHING. */
-export class MadeCheckpoint implements Parts {
-  readonly id: Parts['id'];
-  readonly epoch: Parts['epoch'];
-  readonly number: Parts['number'];
-  readonly state: Parts['state'];
-  readonly changed: Parts['changed'];
-  readonly notes: Parts['notes'];
-  readonly failedAttempt: Parts['failedAttempt'];
-  readonly fresh: Parts['fresh'];
-  readonly elapsed: Parts['elapsed'];
-  readonly step: Parts['step'];
-  readonly advances: Parts['advances'];
-  readonly cancelSeen: Parts['cancelSeen'];
-  readonly pauseSeen: Parts['pauseSeen'];
-  readonly release: Parts['release'];
-  readonly lock: Parts['lock'];
-  readonly parent: Parts['parent'];
-  readonly starts: Parts['starts'];
-  readonly after: Parts['after'];
-  readonly holder: Parts['holder'];
-  readonly messages: Parts['messages'];
+export class MadeCheckpoint implements Parts<Checkpoint> {
+  readonly id: Checkpoint['id'];
+  readonly epoch: Checkpoint['epoch'];
+  readonly number: Checkpoint['number'];
+  readonly state: Checkpoint['state'];
+  readonly changed: Checkpoint['changed'];
+  readonly notes: Checkpoint['notes'];
+  readonly openApprovals: Checkpoint['openApprovals'];
+  readonly failedAttempt: Checkpoint['failedAttempt'];
+  readonly fresh: Checkpoint['fresh'];
+  readonly elapsed: Checkpoint['elapsed'];
+  readonly step: Checkpoint['step'];
+  readonly advances: Checkpoint['advances'];
+  readonly cancelSeen: Checkpoint['cancelSeen'];
+  readonly pauseSeen: Checkpoint['pauseSeen'];
+  readonly release: Checkpoint['release'];
+  readonly lock: Checkpoint['lock'];
+  readonly parent: Checkpoint['parent'];
+  readonly starts: Checkpoint['starts'];
+  readonly after: Checkpoint['after'];
+  readonly holder: Checkpoint['holder'];
+  readonly messages: Checkpoint['messages'];
+  readonly tags: Checkpoint['tags'];
+  readonly heldBy: Checkpoint['heldBy'];
 
   /**
    * @param size of what it stores, in characters of payloads
@@ -34,7 +35,7 @@ export class MadeCheckpoint implements Parts {
    * @param previousAt when that was made, or the claim was sent
    */
   constructor(
-    parts: Parts,
+    parts: Parts<Checkpoint>,
     readonly size: number,
     readonly growth: number,
     readonly madeAt: number,
@@ -47,6 +48,7 @@ export class MadeCheckpoint implements Parts {
     this.state = parts.state;
     this.changed = parts.changed;
     this.notes = parts.notes;
+    this.openApprovals = parts.openApprovals;
     this.failedAttempt = parts.failedAttempt;
     this.fresh = parts.fresh;
     this.elapsed = parts.elapsed;
@@ -61,5 +63,7 @@ export class MadeCheckpoint implements Parts {
     this.after = parts.after;
     this.holder = parts.holder;
     this.messages = parts.messages;
+    this.tags = parts.tags;
+    this.heldBy = parts.heldBy;
   }
 }

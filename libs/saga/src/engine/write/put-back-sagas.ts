@@ -57,8 +57,7 @@ export class PutBackSagas {
     return known.flatMap((one): Lost[] => {
       const isConflict = conflicts.has(one.id);
       const isNew = this.startedAgain.has(one);
-      const isBehind =
-        one.last !== undefined && (stored.get(one.id)?.checkpoints ?? 0) < one.last.made.number;
+      const isBehind = one.last !== undefined && (stored.get(one.id)?.checkpoints ?? 0) < one.last.number;
       return isConflict || isNew || isBehind ? [{ known: one, isNew, isConflict }] : [];
     });
   }
@@ -76,7 +75,7 @@ export class PutBackSagas {
         ...{ known, row, isNew: fresh, runsUnder: runsUnder(known.id), lease, graph, now },
       });
       what = typeof decided === 'string' ? decided : 'put-back';
-      isWhole = typeof decided === 'string' || decided.checkpoint.number === known.last!.made.number;
+      isWhole = typeof decided === 'string' || decided.checkpoint.number === known.last!.number;
       if (typeof decided !== 'string') return { putBack: decided, operation: this.record(row, known, fresh) };
       return fresh ? { proposal: true, operation: this.record(row, known, fresh) } : undefined;
     });
@@ -106,7 +105,7 @@ export class PutBackSagas {
 
   private record(row: StoredSaga, { last }: KnownSaga, isNew: boolean): Operation {
     const from = row.checkpoints + 1;
-    const to = last?.made.number ?? 0;
+    const to = last?.number ?? 0;
     const what = [isNew ? 'the start' : '', to < from ? '' : `checkpoints ${from} to ${to}`];
     return {
       id: this.ports.newId(),

@@ -166,5 +166,5 @@ export class Recovery {
 }
 
 function waitsForOthers({ last }: KnownSaga): boolean {
-  return last !== undefined && [...last.made.state.steps.values()].some(({ child }) => child !== undefined);
+  return last !== undefined && [...last.state.steps.values()].some(({ child }) => child !== undefined);
 }

@@ -14,7 +14,7 @@ export function startAgain(known: KnownSaga, leased: boolean, now: number): NewS
   if (saga === undefined) return undefined;
   // Nothing claims it until its state is stored as well. A lock is waited for in the order of the starts.
   const startAt = saga.lockKey === undefined ? now + STATE_FOLLOWS : saga.startAt;
-  return { ...saga, leased: false, startAt, step: last.made.step };
+  return { ...saga, leased: false, startAt, step: last.step };
 }
 
 /** Milliseconds, at most, between a start that is stored again and the state of the saga. */

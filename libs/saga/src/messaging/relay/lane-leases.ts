@@ -44,6 +44,11 @@ export class LaneLeases {
     };
   }
 
+  /** The lanes whose messages are in progress. */
+  get lanes(): ReadonlySet<number> {
+    return new Set([...this.held].flatMap(({ lanes }) => lanes.map(({ lane }) => lane)));
+  }
+
   stop(): void {
     this.stopped = true;
     this.clock.cancel(this.timer);

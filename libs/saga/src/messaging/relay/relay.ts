@@ -92,10 +92,14 @@ export class Relay {
   private looks = LOOKS_AGAIN.length;
   private running = false;
   private abandoned = false;
+  /** Calls of `take()` that have no answer yet. */
+  private taking = 0;
+  /** The answer of a call of `take()` was lost: lanes may be ours of which this process does not know. */
+  private answerLost = false;
   private anew = false;
 
   constructor(
-    private readonly outbox: Pick<OutboxStore, 'take' | 'settle' | 'renew' | 'isTransient'>,
+    private readonly outbox: Pick<OutboxStore, 'take' | 'lanesOf' | 'settle' | 'renew' | 'isTransient'>,
     private readonly transport: MessageTransport,
     private readonly settings: RelaySettings,
     private readonly log: EngineLog,
@@ -167,7 +171,7 @@ export class Relay {
     try {
       const most = this.outages > 0 ? PROBE : this.page;
       const asked = this.now;
-      const taken = await this.outbox.take(this.settings.name, this.settings.lease, most);
+      const taken = await this.take(most);
       this.databaseAnswers();
       if (!taken.found) return this.lookAgain();
       // Others of this process may find more, meanwhile.
@@ -178,6 +182,30 @@ export class Relay {
     } catch (error) {
       this.databaseFailed(error as Error);
     }
+  }
+
+  private async take(most: PageLimits): Promise<Taken> {
+    // One that is in progress may have taken lanes of which this process learns with its answer.
+    if (this.answerLost && this.taking === 0) await this.giveBack();
+    this.taking += 1;
+    try {
+      return await this.outbox.take(this.settings.name, this.settings.lease, most);
+    } catch (error) {
+      this.answerLost = true;
+      throw error;
+    } finally {
+      this.taking -= 1;
+    }
+  }
+
+  /** Gives back the lanes of answers that were lost, which would wait for the end of their leases. None of their messages was sent. */
+  private async giveBack(): Promise<void> {
+    const leased = await this.outbox.lanesOf(this.settings.name);
+    const inProgress = this.leases.lanes;
+    const lanes = leased.filter(({ lane }) => !inProgress.has(lane));
+    const unfinished = new Set(lanes.map(({ lane }) => lane));
+    if (lanes.length > 0) await this.outbox.settle(lanes, { sent: [], failed: [], behind: [], unfinished });
+    this.answerLost = false;
   }
 
   private get page(): PageLimits {

@@ -6,8 +6,8 @@ import { isKey } from '../../engine/payload/storable-key.js';
 import { SAGA_STATUSES, type SagaStatus } from '../../definition/types/saga-status.js';
 import { readOptions } from './call-options.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
-import { isUuid, KEY_RULE, TAGS_RULE, storableTimeOf } from './start-options.js';
-import { readTags } from './tags.js';
+import { isUuid, storableTimeOf } from './start-options.js';
+import { KEY_RULE, readTags, TAGS_RULE } from '../../engine/payload/tags.js';
 
 /** A filter for `SagaService.find()` and `bulk()`. A saga must match all fields that are set. */
 export interface SagaFilter {
@@ -23,10 +23,32 @@ export interface SagaFilter {
   createdAfter?: Date;
   /** The latest creation time, exclusive. Default: any. */
   createdBefore?: Date;
+  /** The time of the start, as with `createdAfter` and `createdBefore`. Default: any. */
+  startedAt?: TimeRange;
+  /** The time of the end: only sagas that have ended. Default: any, and sagas that have not ended. */
+  endedAt?: TimeRange;
+  /**
+   * The name of a step at which the saga stands: it is in progress, next, waiting, or has failed permanently. Default: any.
+   */
+  step?: string;
+  /** The name of the signal that a step waits for. Default: any. */
+  waitingFor?: string;
+  /** `true`: sagas that have passed the `sla` of their class, or ended after it. `false`: all others. Default: both. */
+  overdue?: boolean;
+  /** The `code` of the error of the failure, or of one of the last attempts of a step. Default: any. */
+  errorCode?: string;
   /** The number of sagas on a page, 1 to 1,000. Default: 50. */
   limit?: number;
   /** The `next` of the previous page. Default: the first page. */
   cursor?: string;
+}
+
+/** A range of time. */
+export interface TimeRange {
+  /** The earliest time, inclusive. Default: any. */
+  from?: Date;
+  /** The latest time, exclusive. Default: any. */
+  to?: Date;
 }
 
 /** A page of a list. */
@@ -41,7 +63,8 @@ export interface Page<T> {
   readonly unreachable?: readonly string[];
 }
 
-const LONGEST_PAGE = 1_000;
+/** Items. */
+export const LONGEST_PAGE = 1_000;
 /** More can only be the same ones again. */
 const MOST_STATUSES = 1_000;
 const FILTERS = [
@@ -51,6 +74,12 @@ const FILTERS = [
   'tags',
   'createdAfter',
   'createdBefore',
+  'startedAt',
+  'endedAt',
+  'step',
+  'waitingFor',
+  'overdue',
+  'errorCode',
   'limit',
   'cursor',
 ] as const satisfies (keyof SagaFilter)[];
@@ -66,22 +95,22 @@ export function readFilter(call: string, filter: SagaFilter | undefined): Partia
  */
 export function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegistry): StoreFilter {
   const given = readFilter('find', filter);
-  const { saga, correlationId, limit = 50, cursor } = given;
+  const { saga, correlationId, limit = 50, cursor, step, waitingFor, overdue, errorCode } = given;
   const status = given.status === undefined ? undefined : statusesOf(given.status);
   const tags = given.tags === undefined ? undefined : readTags(given.tags);
-  const [after, before] = [storableTimeOf(given.createdAfter), storableTimeOf(given.createdBefore)];
+  const times = timesOf(given);
   const problems = [
     given.status !== undefined &&
       !status &&
       `status is ${shown(given.status)}; give one of ${SAGA_STATUSES.join(', ')}, or several in an array`,
-    correlationId !== undefined && !isKey(correlationId) && `correlationId must be ${KEY_RULE}`,
+    ...Object.entries({ correlationId, step, waitingFor, errorCode }).map(
+      ([name, value]) => value !== undefined && !isKey(value) && `${name} must be ${KEY_RULE}`,
+    ),
     given.tags !== undefined && !tags && TAGS_RULE,
-    given.createdAfter !== undefined &&
-      after === undefined &&
-      'createdAfter is not a valid Date; give a Date after 4713 BC',
-    given.createdBefore !== undefined &&
-      before === undefined &&
-      'createdBefore is not a valid Date; give a Date after 4713 BC',
+    ...times.problems,
+    overdue !== undefined &&
+      typeof overdue !== 'boolean' &&
+      `overdue is ${shown(overdue)}; give true or false`,
     !(Number.isInteger(limit) && limit >= 1 && limit <= LONGEST_PAGE) &&
       `limit is ${shown(limit)}; give a whole number from 1 to ${LONGEST_PAGE}`,
     cursor !== undefined && !isUuid(cursor) && 'cursor is not valid; give the `next` of the previous page',
@@ -91,14 +120,43 @@ export function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegi
   return {
     name: saga === undefined ? undefined : registry.nameOf(saga),
     status,
-    correlationId,
-    tags,
-    createdAfter: after === undefined ? undefined : new Date(after),
-    createdBefore: before === undefined ? undefined : new Date(before),
+    ...{ correlationId, tags, step, waitingFor, overdue, errorCode },
+    ...times.bounds,
     before: cursor,
     // One more than asked for tells whether there is a next page.
     limit: limit + 1,
   };
+}
+
+/** The times of a filter, as far as they are valid. */
+function timesOf({ createdAfter, createdBefore, ...given }: Partial<SagaFilter>) {
+  const startedAt = rangeOf('startedAt', given.startedAt);
+  const endedAt = rangeOf('endedAt', given.endedAt);
+  const problems: string[] = [];
+  const read = (name: string, value: unknown): number | undefined => {
+    const time = value === undefined ? undefined : storableTimeOf(value);
+    if (value !== undefined && time === undefined)
+      problems.push(`${name} is not a valid Date; give a Date after 4713 BC`);
+    return time;
+  };
+  const from = [read('createdAfter', createdAfter), read('startedAt.from', startedAt.from)];
+  const to = [read('createdBefore', createdBefore), read('startedAt.to', startedAt.to)];
+  const bounds = {
+    createdAfter: dateOf(from, Math.max),
+    createdBefore: dateOf(to, Math.min),
+    finishedAfter: dateOf([read('endedAt.from', endedAt.from)], Math.max),
+    finishedBefore: dateOf([read('endedAt.to', endedAt.to)], Math.min),
+  };
+  return { bounds, problems };
+}
+
+function dateOf(times: (number | undefined)[], which: (...times: number[]) => number): Date | undefined {
+  const given = times.filter((time) => time !== undefined);
+  return given.length === 0 ? undefined : new Date(which(...given));
+}
+
+function rangeOf(name: string, given: TimeRange | undefined): Partial<TimeRange> {
+  return readOptions(`find(): filter: ${name}`, given, ['from', 'to']);
 }
 
 /** Undefined: one of them is no status. */

@@ -2,9 +2,10 @@ import { signalNameFlaw } from '../../definition/options/signal-name.js';
 import { shown } from '../../shared/shown-value.js';
 import type { ApprovalDecision } from '../../definition/options/step-options.js';
 import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
+import { KEY_RULE } from '../../engine/payload/tags.js';
 import { SagaValidationError } from '../../errors.js';
 import { readOptions } from './call-options.js';
-import { KEY_RULE, transactionFlaw } from './start-options.js';
+import { transactionFlaw } from './start-options.js';
 
 /** Options of `SagaService.signal()`. */
 export interface SignalOptions {

@@ -4,9 +4,9 @@ import { type Duration, toMilliseconds } from '../../definition/options/duration
 import { shown } from '../../shared/shown-value.js';
 import { SagaValidationError } from '../../errors.js';
 import type { NewSaga } from '../../engine/ports/stored-saga.js';
-import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
+import { isKey } from '../../engine/payload/storable-key.js';
+import { KEY_RULE, readTags, TAGS_RULE } from '../../engine/payload/tags.js';
 import { readOptions } from './call-options.js';
-import { readTags } from './tags.js';
 
 /** Options of `SagaService.start()`. */
 export interface StartOptions {
@@ -111,9 +111,6 @@ function wrongDelay(read: () => unknown): string | false {
     return error.message;
   }
 }
-
-export const KEY_RULE = `a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`;
-export const TAGS_RULE = `tags must be an object whose keys and values are each ${KEY_RULE}`;
 
 /** PostgreSQL knows no time before: 4713 BC. */
 const EARLIEST = Date.UTC(-4713, 10, 24);

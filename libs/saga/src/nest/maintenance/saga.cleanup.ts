@@ -8,7 +8,7 @@ import { SagaValidationError } from '../../errors.js';
 import type { FinishedIndex } from '../../store/postgres/setup/finished-index.js';
 import type { CleanupPlace, PostgresCleanup } from '../../store/postgres/cleanup/postgres-cleanup.js';
 import { readOptions } from '../calls/call-options.js';
-import { KEY_RULE } from '../calls/start-options.js';
+import { KEY_RULE } from '../../engine/payload/tags.js';
 import type { SagaPoller } from './saga.poller.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 import { Maintenance } from './maintenance.js';

@@ -1,13 +1,27 @@
-import { SagaShardUnavailableError, SagaTransactionError, SagaValidationError } from '../../errors.js';
+import {
+  SagaShardUnavailableError,
+  SagaStateError,
+  SagaTransactionError,
+  SagaValidationError,
+} from '../../errors.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import { shown } from '../../shared/shown-value.js';
-import { placeSaga, shardNamed, type StartedSaga } from '../../shards/place-saga.js';
+import { moveSagas, type MoveResult, type MovingShard } from '../../shards/move-sagas.js';
+import {
+  isMovedAway,
+  placeSaga,
+  shardNamed,
+  type StartedSaga,
+  submitPlaced,
+} from '../../shards/place-saga.js';
+import { waitOverMoves } from '../../shards/wait-for-saga.js';
 import type { Shard } from '../../shards/shard.js';
 import type { JoinedTransaction } from '../../store/postgres/connection/saga-database.js';
+import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
 import { shardOfTransaction } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ResolvedSagaOptions } from '../saga.options.js';
 import { countsOf, type ShardStatus } from '../views/shard-status.js';
-import type { PlacedSaga, PlaceRequest, ShardCalls, ShardChange } from './shard-calls.js';
+import type { PlacedSaga, PlaceRequest, ShardCalls, ShardChange, ShardMoveRequest } from './shard-calls.js';
 import type { ShardRuntime } from './shard-runtime.js';
 
 /** The calls of an application that has shards. */
@@ -18,9 +32,43 @@ export class ApplicationShards implements ShardCalls {
   ) {}
 
   async place(saga: StartedSaga, request: PlaceRequest): Promise<PlacedSaga> {
-    const placed = await placeSaga(saga, this.shards, await this.chosen(saga, request));
-    const { database } = this.runtimes.find(({ shard }) => shard === placed.shard)!;
-    return { saga: placed.saga, engine: placed.shard.calls, database };
+    const { shards } = this;
+    const place = async () => placeSaga(saga, shards, await this.chosen(saga, request));
+    const placed = await place();
+    const { shard } = placed;
+    const { database } = this.runtimes.find((one) => one.shard === shard)!;
+    const engine: PlacedSaga['engine'] = {
+      submit: () => submitPlaced(placed, place, shards),
+      submitWithin: (transaction, start) =>
+        shard.calls.submitWithin(transaction, start).catch(async (error: unknown) => {
+          if (!isMovedAway(error)) throw error;
+          await Promise.all(shards.map((one) => one.refresh()));
+          throw movedAway(shard, error);
+        }),
+      waiters: {
+        wait: (id, timeout, isUncommitted) =>
+          waitOverMoves(id, { first: shard, timeout, isUncommitted }, shards),
+      },
+    };
+    return { saga: placed.saga, engine, database };
+  }
+
+  async move({ from, to, limit }: ShardMoveRequest): Promise<MoveResult> {
+    const { shards } = this;
+    const source = shardNamed(from, shards, 'moveSagas(): from');
+    const target = to === undefined ? undefined : shardNamed(to, shards, 'moveSagas(): to');
+    if (source === target)
+      throw new SagaValidationError(
+        `moveSagas(): from and to are both '${source.name}'. Give another shard as to, or leave it out.`,
+      );
+    await Promise.all(shards.map((one) => one.refresh()));
+    const moving = shards.map((shard) => movingShard(shard));
+    const [old, chosen] = [source, target].map((shard) => moving[shards.indexOf(shard!)]);
+    const { moves } = old!;
+    if (!moves) throw source.health.error;
+    if (target && !chosen!.moves) throw target.health.error;
+    if (chosen && !chosen.accepting) throw noArrivals(chosen.name);
+    return moveSagas({ from: { ...old!, moves }, shards: moving, to: chosen, limit, knowsAll: true });
   }
 
   async status(): Promise<ShardStatus[]> {
@@ -97,14 +145,36 @@ export class ApplicationShards implements ShardCalls {
   }
 }
 
+export function movingShard({ name, accepting, health, moves }: Shard): MovingShard {
+  return { name, accepting, ...(moves && health.reachable && { moves }) };
+}
+
+function noArrivals(name: string): SagaStateError {
+  return new SagaStateError(
+    `moveSagas(): shard '${name}' accepts no sagas. Call admit('${name}') first, or move them to another shard.`,
+  );
+}
+
+function movedAway({ name }: Shard, cause: unknown): SagaShardUnavailableError {
+  return new SagaShardUnavailableError(
+    `start(): the saga was moved off shard '${name}' just now, and the transaction is open in the database of this shard. ` +
+      `Roll it back and repeat the call.`,
+    name,
+    { cause },
+  );
+}
+
 /** Counts are left out if the shard is lost while they are read. */
 async function statusOf(shard: Shard): Promise<ShardStatus> {
   const { name, row } = shard;
   const known = { name, ...(row && { accepting: row.accepting }) };
   try {
-    return { ...known, reachable: true, counts: countsOf(await shard.calls.stats()) };
+    // A connection of the pool may be a broken one.
+    const onTheirWay = await shard.onTheirWay().catch(() => shard.onTheirWay());
+    const stats = await shard.calls.stats();
+    return { ...known, reachable: true, counts: countsOf(stats, onTheirWay) };
   } catch (error) {
-    if (!(error instanceof SagaShardUnavailableError)) throw error;
+    if (!(error instanceof SagaShardUnavailableError || isTransientError(error))) throw error;
     return { ...known, reachable: false };
   }
 }

@@ -37,23 +37,52 @@ async function foundersOf(shards: readonly NamedRow[]): Promise<string[]> {
   return used.length > 0 ? used : shards.map(({ name }) => name);
 }
 
+/** A shard of the configuration. */
+export interface ConnectedShard {
+  /** Prepares the tables, and reads what the database says of itself. Undefined: it cannot be reached. */
+  connect(): Promise<NamedRow | undefined>;
+}
+
 /**
+ * Connects to the shards, and registers those that are new if all can be reached: which ones are the first, and which
+ * numbers are free, all of them say together.
+ * @param owner whose configuration it is
+ * @throws SagaConfigurationError if a database is another shard than the configuration says
+ */
+export async function connectShards(
+  shards: readonly ConnectedShard[],
+  owner?: string,
+): Promise<(NamedRow | undefined)[]> {
+  const connect = async () => {
+    const rows = await Promise.all(shards.map((shard) => shard.connect()));
+    const there = rows.flatMap((row) => row ?? []);
+    checkShards(there, owner);
+    return { rows, there };
+  };
+  const { rows, there } = await connect();
+  if (there.length < shards.length || there.every(({ row }) => row)) return rows;
+  await registerShards(there);
+  return (await connect()).rows;
+}
+
+/**
+ * @param owner whose configuration it is
  * @throws SagaConfigurationError if a database is another shard than the configuration says, or two shards have one
  * number
  */
-export function checkShards(shards: readonly NamedRow[]): void {
+export function checkShards(shards: readonly NamedRow[], owner = 'SagaModule.forRoot'): void {
   const named = new Map<number, string>();
   for (const { name, row } of shards) {
     if (!row) continue;
     if (row.name !== name)
       throw new SagaConfigurationError(
-        `SagaModule.forRoot: the database of shards.${name} is the shard '${row.name}': its ids and its sagas belong to that name. ` +
+        `${owner}: the database of shards.${name} is the shard '${row.name}': its ids and its sagas belong to that name. ` +
           `Give it the name '${row.name}', or give shards.${name} another database.`,
       );
     const other = named.get(row.number);
     if (other !== undefined)
       throw new SagaConfigurationError(
-        `SagaModule.forRoot: the shards '${other}' and '${name}' have the same number (${row.number}), so that ids do not tell ` +
+        `${owner}: the shards '${other}' and '${name}' have the same number (${row.number}), so that ids do not tell ` +
           `them apart. They were set up by applications of different configurations. Change the number of the one without ` +
           `sagas in its table shard.`,
       );

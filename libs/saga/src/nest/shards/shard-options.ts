@@ -71,3 +71,6 @@ function readNamed(
   }
   return named;
 }
+
+/** SagaModule's option `shards`, or null: for SagaMessagingModule. */
+export const SAGA_SHARDS = Symbol('SAGA_SHARDS');

@@ -5,6 +5,7 @@ import { Shard } from '../../shards/shard.js';
 import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
+import { PostgresMoves } from '../../store/postgres/shards/postgres-moves.js';
 import { PostgresShardRow } from '../../store/postgres/shards/postgres-shard-row.js';
 import { answerPatience, DatabaseRuntime, preparedSql, type SharedParts } from '../database-runtime.js';
 import { SagaLog } from '../saga-log.js';
@@ -17,7 +18,7 @@ export class ShardRuntime {
   private connection: { readonly sql: EngineSql; readonly rows: PostgresShardRow } | undefined;
   private runtime: DatabaseRuntime | undefined;
   private begun = false;
-  private looking = false;
+  private looking: Promise<void> | undefined;
 
   constructor(
     readonly name: string,
@@ -69,8 +70,11 @@ export class ShardRuntime {
     this.runtime = await DatabaseRuntime.over(this.connection!.sql, this.shared, {
       newId: () => idOnShard(newId(), number),
       schedules: this.schedules,
+      isShard: true,
     });
-    this.shard.opened(row, this.runtime.parts.engine);
+    const moves = new PostgresMoves(this.connection!.sql, this.shared.options.schema);
+    this.shard.opened(row, this.runtime.parts.engine, moves);
+    this.shard.refresh = () => this.look();
     if (this.begun) await this.runtime.begin();
   }
 
@@ -97,9 +101,13 @@ export class ShardRuntime {
   }
 
   /** Reads what the database says of itself, and so learns whether it can be reached. */
-  private async look(): Promise<void> {
-    if (this.looking || !this.runtime) return;
-    this.looking = true;
+  private look(): Promise<void> {
+    if (!this.runtime) return Promise.resolve();
+    this.looking ??= this.readRow().finally(() => (this.looking = undefined));
+    return this.looking;
+  }
+
+  private async readRow(): Promise<void> {
     const { health } = this.shard;
     try {
       // A connection of the pool may be a broken one.
@@ -107,8 +115,6 @@ export class ShardRuntime {
       if (row) this.shard.read(row);
     } catch (error) {
       health.lost(error);
-    } finally {
-      this.looking = false;
     }
   }
 

@@ -2,7 +2,8 @@ import type { SagaEngine } from '../../engine/saga-engine.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import type { DatabaseRuntime, SharedParts } from '../database-runtime.js';
-import { checkShards, registerShards } from './register-shards.js';
+import { connectShards } from './register-shards.js';
+import { InterruptedMoves } from './interrupted-moves.js';
 import { ShardRuntime } from './shard-runtime.js';
 
 const NEW = 'it is new, and is set up when all shards can be reached';
@@ -13,6 +14,7 @@ export class ShardedRuntime {
   private connecting: Promise<unknown> | undefined;
   private refusal: string | undefined;
   private drained = false;
+  private readonly interrupted: InterruptedMoves;
 
   private constructor(
     databases: ReadonlyMap<string, SagaDatabase>,
@@ -22,6 +24,10 @@ export class ShardedRuntime {
       ([name, database], n) => new ShardRuntime(name, database, shared, n === 0),
     );
     this.all = shards as [ShardRuntime, ...ShardRuntime[]];
+    this.interrupted = new InterruptedMoves(
+      shards.map(({ shard }) => shard),
+      shared.log,
+    );
   }
 
   /** @throws SagaConfigurationError, or SagaShardUnavailableError if no shard can be reached */
@@ -51,11 +57,13 @@ export class ShardedRuntime {
   tick(): void {
     for (const shard of this.all) shard.tick();
     if (this.opened.length < this.all.length) this.reconnect();
+    if (!this.drained) this.interrupted.tick();
   }
 
   async drain(): Promise<void> {
     this.drained = true;
     await this.connecting;
+    await this.interrupted.close();
     await Promise.all(this.opened.map((runtime) => runtime.drain()));
   }
 
@@ -73,16 +81,7 @@ export class ShardedRuntime {
 
   /** Opens the shards that can be reached. */
   private async connect(): Promise<void> {
-    const connect = () => Promise.all(this.all.map((shard) => shard.connect()));
-    let rows = await connect();
-    checkShards(rows.flatMap((row) => row ?? []));
-    const there = rows.flatMap((row) => row ?? []);
-    // Which ones are the first, and which numbers are free, all of them say together.
-    if (there.length === this.all.length && there.some(({ row }) => !row)) {
-      await registerShards(there);
-      rows = await connect();
-      checkShards(rows.flatMap((row) => row ?? []));
-    }
+    const rows = await connectShards(this.all);
     for (const [n, named] of rows.entries()) {
       const shard = this.all[n]!;
       if (named?.row) await shard.open(named.row);

@@ -43,6 +43,10 @@ const OF_KIND: { readonly [K in WaitingFor['kind']]: readonly [WaitingFor & { ki
     { kind: 'paused', by: 'ann', reason: 'a\nstrike' },
     'an operator to resume it: paused by ann: a strike',
   ],
+  'paused-step': [
+    { kind: 'paused-step', step: 'charge', by: 'ann', reason: 'payments are down', since: at },
+    "an operator to resume step 'charge', since 2026-11-22T10:00:00.000Z: paused by ann: payments are down",
+  ],
   concurrency: [
     { kind: 'concurrency', limit: 5, key: 'acme', since: at },
     "its turn for 'acme', since 2026-11-22T10:00:00.000Z: 5 sagas of its key are running, which is its concurrency",
@@ -56,6 +60,17 @@ test.each(Object.values(OF_KIND).map(([wait, text]) => [wait.kind, wait, text] a
     expect(describeWait(wait)).toBe(text);
   },
 );
+
+test('describes a wait for a slot of a step', () => {
+  const slot = { kind: 'concurrency', step: 'charge', since: at } as const;
+  expect(describeWait({ ...slot, limit: 5, key: 'acme' })).toBe(
+    "a slot of step 'charge' for 'acme', since 2026-11-22T10:00:00.000Z: 5 attempts of this key are in progress, which is its concurrency",
+  );
+  expect(describeWait({ ...slot, limit: 5 })).toMatch(
+    /^a slot of step 'charge', since .*: 5 attempts of it are/,
+  );
+  expect(describeWait(slot)).toBe("a slot of step 'charge', since 2026-11-22T10:00:00.000Z");
+});
 
 test('leaves out unknown details', () => {
   expect(describeWait({ kind: 'delay', until: at })).toMatch(/^its start time, until/);

@@ -19,12 +19,13 @@ export function describeWait(waitingFor: WaitingFor, now?: Date): string {
     case 'delay':
       return `${delayed(waitingFor.step)}${until(waitingFor.until)}`;
     case 'rate-limit':
-      return `the rate limit of step '${waitingFor.step}'${ofKey(waitingFor.key)}${until(waitingFor.until)}`;
+      return `the rate limit of ${waitingFor.step === undefined ? 'its name' : `step '${waitingFor.step}'`}${ofKey(waitingFor.key)}${until(waitingFor.until)}`;
     case 'worker':
       return `a worker, ${at('since', waitingFor.since)}: the workers are busy or stopped, or none has this version`;
     case 'version':
       return `a worker that has ${waitingFor.saga}@${waitingFor.version}, ${at('since', waitingFor.since)}`;
     case 'concurrency':
+      if (waitingFor.step !== undefined) return slotOf(waitingFor, at('since', waitingFor.since));
       return `its turn${ofKey(waitingFor.key)}, ${at('since', waitingFor.since)}: ${waitingFor.limit} sagas of its ${waitingFor.key === undefined ? 'name' : 'key'} are running, which is its concurrency`;
     case 'lock':
       return `the lock '${waitingFor.key}', which saga ${waitingFor.holder} holds`;
@@ -38,6 +39,8 @@ export function describeWait(waitingFor: WaitingFor, now?: Date): string {
       return `the signal '${waitingFor.signal}' ${waitingFor.during ? 'that confirms the compensation of' : 'for'} step '${waitingFor.step}'${until(waitingFor.until)}`;
     case 'approval':
       return `${approver(waitingFor)} to approve or reject step '${waitingFor.step}'${until(waitingFor.until)}`;
+    case 'paused-step':
+      return `an operator to resume step '${waitingFor.step}', ${at('since', waitingFor.since)}: paused${pausedBy(waitingFor)}`;
     case 'paused':
       return `an operator to resume it: paused${pausedBy(waitingFor)}`;
     case 'person':
@@ -51,6 +54,13 @@ function approver({ quorum, approvals = [] }: WaitingFor & { kind: 'approval' })
   if (quorum === undefined) return 'an operator';
   const who = approvals.length > 0 ? `: ${approvals.map(({ by }) => by).join(', ')}` : '';
   return `operators (${approvals.length} of ${quorum} have approved${who})`;
+}
+
+function slotOf({ step, key, limit }: WaitingFor & { kind: 'concurrency' }, since: string): string {
+  const which = key === undefined ? 'it' : 'this key';
+  const why =
+    limit === undefined ? '' : `: ${limit} attempts of ${which} are in progress, which is its concurrency`;
+  return `a slot of step '${step}'${ofKey(key)}, ${since}${why}`;
 }
 
 function ofKey(key: string | undefined): string {
@@ -73,7 +83,7 @@ function needingAttention(steps: readonly string[]): string {
   return `: ${subject} '${steps.join("', '")}' ${verb} attention`;
 }
 
-function pausedBy({ by, reason }: WaitingFor & { kind: 'paused' }): string {
+function pausedBy({ by, reason }: { readonly by?: string; readonly reason?: string }): string {
   return `${by === undefined ? '' : ` by ${by}`}${reason ? `: ${oneLine(reason)}` : ''}`;
 }
 

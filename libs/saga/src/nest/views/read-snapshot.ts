@@ -19,8 +19,11 @@ async function readSnapshot(saga: StoredSaga, parts: ServiceParts): Promise<Saga
   const { engine, registry } = parts;
   const graph = await engine.graphOf(saga);
   const remote = await remoteOf(saga, graph, parts);
+  // Another may run only if no worker has it.
+  const isIdle = saga.state.status === 'running' && saga.lockedBy === undefined;
+  const pauses = isIdle ? await engine.pausesOf(saga) : [];
   return toSnapshot(saga, {
-    ...{ graph, now: engine.now() },
+    ...{ graph, now: engine.now(), pauses },
     ...{ limit: registry.concurrencyOf(saga.name), remote },
   });
 }

@@ -103,8 +103,11 @@ export type StepSnapshotOf<S> = unknown extends S
 export type WaitingFor =
   | { readonly kind: 'retry'; readonly step: string; readonly at: Date }
   | { readonly kind: 'delay'; readonly step?: string; readonly until: Date }
-  /** The rate limit of the step, or of this key of it, admits the next attempt at this time. */
-  | { readonly kind: 'rate-limit'; readonly step: string; readonly key?: string; readonly until: Date }
+  /**
+   * The rate limit of the step, or of this key of it, admits the next attempt at this time. Without a step: that of the
+   * saga lets it begin.
+   */
+  | { readonly kind: 'rate-limit'; readonly step?: string; readonly key?: string; readonly until: Date }
   /** The saga is due, but no worker has claimed it: all workers are busy, or none is running. */
   | { readonly kind: 'worker'; readonly since: Date }
   /**
@@ -145,10 +148,28 @@ export type WaitingFor =
       readonly quorum?: number;
       readonly approvals?: readonly { readonly by: string; readonly comment?: string; readonly at: string }[];
     }
+  /** An operator has paused this step for all sagas of the name: no attempt of it begins until it is resumed. */
+  | {
+      readonly kind: 'paused-step';
+      readonly step: string;
+      readonly by?: string;
+      readonly reason?: string;
+      readonly since: Date;
+    }
   /** An operator has paused the saga, or has requested the pause, which begins when its running steps have finished. */
   | { readonly kind: 'paused'; readonly by?: string; readonly reason?: string }
-  /** The saga is due, but as many sagas of its name, and of its key, are running as its `concurrency` allows. */
-  | { readonly kind: 'concurrency'; readonly limit: number; readonly key?: string; readonly since: Date }
+  /**
+   * The saga is due, but as many sagas of its name, and of its key, are running as its `concurrency` allows. With a step: as many
+   * attempts of that step, and of this key of it, are in progress in all sagas. `limit` is absent if this process does not have the
+   * saga's version.
+   */
+  | {
+      readonly kind: 'concurrency';
+      readonly limit?: number;
+      readonly step?: string;
+      readonly key?: string;
+      readonly since: Date;
+    }
   | { readonly kind: 'person'; readonly steps: readonly string[] };
 
 /** A handler that a remote step calls, and the saga in which the handler runs. */
@@ -186,7 +207,7 @@ export interface SagaSummary {
   readonly step: string;
   /** The message of the last error. */
   readonly error?: string;
-  /** The tags that the saga was started with. */
+  /** The tags that the saga was started with, as its steps have changed them. */
   readonly tags: Readonly<Record<string, string>>;
   /** The time at which the saga was stored. */
   readonly createdAt: Date;
@@ -248,7 +269,7 @@ export interface SagaSnapshot<Input = unknown, Step = StepSnapshot> {
   readonly startedInput?: Input;
   /** The priority that the saga was started with, from 0 to 100. */
   readonly priority: number;
-  /** The tags that the saga was started with. */
+  /** The tags that the saga was started with, as its steps have changed them. */
   readonly tags: Readonly<Record<string, string>>;
   /** The names of the steps that are running or next. Empty when the saga has nothing left to do. */
   readonly step: string;

@@ -18,6 +18,8 @@ export interface SagaStats {
   readonly oldestDue?: Date;
   /** The number of unfinished sagas past their `sla`. */
   readonly overdue: number;
+  /** The steps that operators have paused. */
+  readonly pausedSteps: readonly { readonly saga: string; readonly step: string }[];
   /** Counts of messages that were published and not sent. */
   readonly outbox: {
     /** The number of messages that wait to be sent, at most 100,000. */
@@ -32,11 +34,11 @@ export interface SagaStats {
 }
 
 export function toSagaStats({ messages, dead, oldestMessage, ...stats }: StoreStats): SagaStats {
-  const { now, sagas, due, oldestDue, overdue, unreachable } = stats;
+  const { now, sagas, due, oldestDue, overdue, pausedSteps, unreachable } = stats;
   return {
     at: new Date(now),
     sagas: sagas.map(({ name, ...rest }) => ({ saga: name, ...rest })),
-    ...{ due, overdue },
+    ...{ due, overdue, pausedSteps },
     ...(unreachable && { unreachable }),
     ...(oldestDue !== undefined && { oldestDue: new Date(oldestDue) }),
     outbox: {

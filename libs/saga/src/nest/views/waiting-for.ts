@@ -1,12 +1,14 @@
-import { approvalSignal, type SagaGraph } from '../../definition/graph/saga-graph.js';
+import { approvalSignal, type SagaGraph, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { handlerOf } from '../../definition/options/handler-name.js';
-import { awaitsReply, awaitsSignal, isTerminal } from '../../machine/saga-state.js';
+import { awaitsReply, awaitsSignal, awaitsSlot, isTerminal } from '../../machine/saga-state.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { WaitingFor } from './saga-snapshot.js';
 import { isNearRetry } from '../../engine/run/near-retry.js';
 import { KIND, TIMED } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds, stepsOfKinds } from '../../machine/step-map.js';
 import { decide } from '../../machine/decide.js';
+import { holdPaused } from '../../machine/hold-paused.js';
+import type { StoredStepPause } from '../../engine/ports/step-pause.js';
 import { permanentlyFailed } from '../../engine/operate/operator-edits.js';
 import { approvalsOf } from '../../engine/operate/approvals.js';
 import { awaitedBy } from '../../engine/run/run-children.js';
@@ -44,6 +46,20 @@ export function signalAwaitedBy(saga: StoredSaga): WaitingFor | undefined {
   }
   return undefined;
 }
+/** The step, or item, that has waited for a slot of its limit for longest. */
+function slotAwaitedBy({ state }: StoredSaga, graph: SagaGraph | undefined): WaitingFor | undefined {
+  if (state.status !== 'running') return undefined;
+  const queued = [...stepsOfKinds(state.steps, KIND.queued)].filter(([, step]) => awaitsSlot(step));
+  const [first] = queued.sort(([, a], [, b]) => a.slot!.since - b.slot!.since);
+  if (!first) return undefined;
+  const [step, { slot }] = first;
+  const limit = graph?.steps.get(stepOfKey(step))?.sharedConcurrency?.count;
+  return {
+    ...{ kind: 'concurrency', step, since: new Date(slot!.since) },
+    ...(limit !== undefined && { limit }),
+    ...(slot!.key !== undefined && { key: slot!.key }),
+  };
+}
 export function paused({ operations }: StoredSaga): WaitingFor {
   const last = operations?.findLast(({ action }) => action === 'pause');
   return {
@@ -57,6 +73,22 @@ export function keepsForRetry({ state }: StoredSaga, graph: SagaGraph, now: numb
   const next = decide(graph, state, now);
   return next.actions.length === 0 && isNearRetry(next, state, now);
 }
+/** The paused step for which the saga waits. What is due goes on first. */
+function pausedStepOf(
+  saga: StoredSaga,
+  { graph, pauses = [], now }: SnapshotContext,
+): WaitingFor | undefined {
+  if (!graph || pauses.length === 0) return undefined;
+  const isHeld = saga.lockedBy !== undefined;
+  if (isHeld || saga.dueAt! <= now) return undefined;
+  const paused = new Set(pauses.map(({ step }) => step));
+  const [action] = holdPaused(graph, decide(graph, saga.state, now), paused).held ?? [];
+  const pause = action && pauses.find(({ step }) => step === action.node.name);
+  if (!pause) return undefined;
+  const { at, ...who } = pause.paused;
+  return { kind: 'paused-step', step: pause.step, ...who, since: new Date(at) };
+}
+
 export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFor | undefined {
   const { graph, now, limit, remote } = around;
   const { status, steps } = saga.state;
@@ -68,11 +100,15 @@ export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFo
   }
   const { lock } = saga;
   if (lock?.holder !== undefined) return { kind: 'lock', key: lock.key, holder: lock.holder };
+  const held = pausedStepOf(saga, around);
+  if (held) return held;
   const [awaited] = awaitedBy(saga.state);
   if (awaited && saga.lockedBy === undefined && !(saga.dueAt! <= now))
     return remote ? handlerOrItsStep(awaited.step, remote, now) : { kind: 'sub-saga', ...awaited };
   const waits = signalAwaitedBy(saga);
   if (waits && saga.lockedBy === undefined && !(saga.dueAt! <= now)) return waits;
+  const queued = slotAwaitedBy(saga, graph);
+  if (queued && saga.lockedBy === undefined && !(saga.dueAt! <= now)) return queued;
   if (saga.dueAt === undefined) return undefined;
   const isHeld = saga.lockedBy !== undefined && saga.dueAt > now;
   if (isHeld && !(graph && keepsForRetry(saga, graph, now))) return undefined;
@@ -85,9 +121,14 @@ export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFo
       ? { kind: 'worker', since }
       : { kind: 'version', saga: saga.name, version: saga.version, since };
   }
+  const { turn } = saga.state;
+  if (typeof turn === 'object' && turn.at > now) {
+    const key = turn.key === undefined ? {} : { key: turn.key };
+    return { kind: 'rate-limit', ...key, until: new Date(turn.at) };
+  }
   const later = [...stepsOfKinds(steps, TIMED)].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
   const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];
-  if (step?.permit !== undefined && step.permit === step.retryAt) {
+  if (step?.permit !== undefined && isSameTime(step.permit, step.retryAt!)) {
     const limitKey = step.limitKey === undefined ? {} : { key: step.limitKey };
     return { kind: 'rate-limit', step: key!, ...limitKey, until: new Date(step.permit) };
   }
@@ -95,11 +136,18 @@ export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFo
     ? { kind: 'retry', step: key!, at: new Date(step.retryAt!) }
     : { kind: 'delay', step: key, until: new Date(step?.retryAt ?? saga.dueAt) };
 }
+/** The database rounds times to microseconds, but not those in JSON. */
+function isSameTime(one: number, other: number): boolean {
+  return Math.abs(one - other) < 1;
+}
+
 /** The data that a snapshot shows beside the stored saga. */
 export interface SnapshotContext {
   /** Undefined if this process does not have the saga's version. Then only recorded steps are shown. */
   readonly graph: SagaGraph | undefined;
   readonly now: number;
+  /** The paused steps of the saga. Default: none. */
+  readonly pauses?: readonly StoredStepPause[];
   /** The `concurrency` of the saga's name. */
   readonly limit?: number;
   /** The saga of the handler that a remote step waits for, and whether any process ever had this handler. */

@@ -23,7 +23,9 @@ import type {
   UnreadableSaga,
 } from '../../engine/ports/saga-store.js';
 import type { SagaRevision } from '../../engine/ports/put-back.js';
+import type { StepPauseStore } from '../../engine/ports/step-pause.js';
 import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
+import type { StoredTask, StoreTaskFilter } from '../../engine/ports/stored-task.js';
 import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
 import type {
   HeldLease,
@@ -143,6 +145,10 @@ export class CodedSagaStore implements SagaStore {
     }
   }
 
+  get stepSlots(): SagaStore['stepSlots'] {
+    return this.store.stepSlots;
+  }
+
   reserve(limit: RateLimit, attempts: number): Promise<Reservation> {
     return this.store.reserve(limit, attempts);
   }
@@ -154,6 +160,13 @@ export class CodedSagaStore implements SagaStore {
 
   async find(filter: StoreFilter): Promise<StoredSummary[]> {
     return (await this.store.find(filter)).map((row) => this.readSummary(row));
+  }
+
+  async tasks(filter: StoreTaskFilter): Promise<StoredTask[]> {
+    return (await this.store.tasks(filter)).map((task) => {
+      const { id, operations } = task;
+      return { ...task, operations: operations?.map((operation) => this.readOperation(operation, id)) };
+    });
   }
 
   async edit(
@@ -232,6 +245,10 @@ export class CodedSagaStore implements SagaStore {
   async history(id: string, limit: number): Promise<HistoryRecord[]> {
     const records = await this.store.history(id, limit);
     return records.map((record) => ('signal' in record ? record : this.readOperation(record, id)));
+  }
+
+  get pauses(): StepPauseStore {
+    return this.store.pauses;
   }
 
   schedules(): ReturnType<SagaStore['schedules']> {

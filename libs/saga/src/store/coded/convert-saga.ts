@@ -5,6 +5,7 @@ import type { Operation } from '../../engine/ports/operation.js';
 import type { Edit } from '../../engine/ports/saga-store.js';
 import { type Checkpoint, writtenSteps } from '../../engine/ports/checkpoint.js';
 import type { NewSaga, SentSignal, StoredSaga } from '../../engine/ports/stored-saga.js';
+import { changeState, changeStep } from '../../machine/change-state.js';
 import type { SagaState, StepState } from '../../machine/saga-state.js';
 import { ALL } from '../../machine/step-kinds.js';
 import { mapOfKinds, StepMap, StepMapBuilder } from '../../machine/step-map.js';
@@ -36,7 +37,11 @@ export async function convertInTurns(saga: StoredSaga, by: Conversion): Promise<
     count += 1;
     if (count % STEPS_AT_ONCE === 0) await nextTurn();
   }
-  return convertRest(isSame ? saga : { ...saga, state: { ...state, steps: builder.build() } }, by, []);
+  return convertRest(
+    isSame ? saga : { ...saga, state: changeState(state, { steps: builder.build() }) },
+    by,
+    [],
+  );
 }
 
 /** @param keys of the steps to convert, as `convertState` has it */
@@ -87,7 +92,7 @@ function storedState({ state, failedAttempt }: Checkpoint): SagaState {
   const { failure } = state;
   if (failedAttempt === undefined || failure?.error === undefined) return state;
   const { name, message } = failure.error;
-  return { ...state, failure: { ...failure, error: { name, message } } };
+  return changeState(state, { failure: { ...failure, error: { name, message } } });
 }
 
 /** A saga that is edited: as it was read, and as it is stored. */
@@ -164,9 +169,9 @@ function convertState(
   const { failure } = state;
   const steps = convertSteps(state.steps, id, keys, by);
   const rollbacks = convertRollbacks(state, id, by);
-  if (failure === undefined && !rollbacks) return steps === state.steps ? state : { ...state, steps };
-  const told = failure && { failure: convertFailure(failure, id, by) };
-  return changed(state, { ...told, ...rollbacks, steps });
+  const told = failure && convertFailure(failure, id, by);
+  if (told === failure && steps === state.steps && !rollbacks) return state;
+  return changeState(state, { failure: told, steps, ...rollbacks });
 }
 
 function convertSteps(
@@ -197,7 +202,7 @@ function convertRollbacks(
   { pendingRollback, overtaken }: SagaState,
   id: string,
   by: Conversion,
-): Partial<SagaState> | undefined {
+): Pick<SagaState, 'pendingRollback' | 'overtaken'> | undefined {
   if (!pendingRollback && !overtaken) return undefined;
   return {
     ...(pendingRollback && {
@@ -212,7 +217,7 @@ function convertStep(step: StepState, key: string, sagaId: string, by: Conversio
   const result = json(step.result, { kind: 'result', sagaId, step: key }, by);
   // Of most steps that is all.
   if (items === undefined && wait === undefined && errors.length === 0)
-    return result === step.result ? step : { ...step, result };
+    return result === step.result ? step : changeStep(step, { result });
   return changed(step, {
     result,
     items: items && each(items, (item, n) => by.json(item, { kind: 'item', sagaId, step: itemKey(key, n) })),

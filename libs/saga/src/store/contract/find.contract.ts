@@ -144,6 +144,92 @@ export function describeFinding(subject: () => StoreSubject): void {
       expect(await found({ name, createdAfter: oldest, createdBefore: newest })).toEqual(ids.slice(1));
     });
 
+    test('holds those that ended from a time on, and before another', async () => {
+      const { store, advance } = subject();
+      const name = uniqueName();
+      const ids: string[] = [];
+      for (let n = 0; n < 3; n += 1) {
+        await advance(10_000);
+        const saga = await held(store, { name });
+        await store.checkpoint([lastCheckpointOf(saga)]);
+        ids.unshift(saga.id);
+      }
+      await started(store, { name });
+      const ends = (await store.find({ name, limit: 4 })).map(({ finishedAt }) => new Date(finishedAt ?? 0));
+      const [, newest, middle, oldest] = ends;
+      expect(await found({ name, finishedAfter: middle })).toEqual(ids.slice(0, 2));
+      expect(await found({ name, finishedBefore: middle })).toEqual(ids.slice(2));
+      expect(await found({ name, finishedAfter: oldest, finishedBefore: newest })).toEqual(ids.slice(1));
+    });
+
+    test('holds those that stand at a step, alone or beside others', async () => {
+      const { store } = subject();
+      const name = uniqueName();
+      const [alone, beside] = [await held(store, { name }), await held(store, { name })];
+      const at = (step: string) => ({ step, ...{ release: {} } });
+      await store.checkpoint([
+        checkpointOf(alone, stateOf('running', { charge: stepOf() }), at('ship')),
+        checkpointOf(beside, stateOf('running', { charge: stepOf() }), at('pack, ship')),
+      ]);
+      expect(await found({ name, step: 'ship' })).toEqual([beside.id, alone.id]);
+      expect(await found({ name, step: 'pack' })).toEqual([beside.id]);
+      expect(await found({ name, step: 'pack, ship' })).toEqual([]);
+      expect(await found({ name, step: 'charge' })).toEqual([]);
+    });
+
+    test('holds those that wait for a signal, until it has come', async () => {
+      const { store } = subject();
+      const saga = await held(store);
+      const { name } = saga;
+      const waiting = (wait: object) =>
+        stateOf('running', { pay: stepOf({ status: 'waiting', wait: { signal: 'paid', ...wait } }) });
+      await store.checkpoint([checkpointOf(saga, waiting({}))]);
+      expect(await found({ name, waitingFor: 'paid' })).toEqual([saga.id]);
+      expect(await found({ name, waitingFor: 'pay' })).toEqual([]);
+      await store.checkpoint([checkpointOf(saga, waiting({ takenSignal: 1 }))]);
+      expect(await found({ name, waitingFor: 'paid' })).toEqual([]);
+    });
+
+    test('holds those past their sla, also once they have ended, or only the others', async () => {
+      const { store, advance } = subject();
+      const name = uniqueName();
+      const inTime = await held(store, { name, sla: 5_000 });
+      await store.checkpoint([lastCheckpointOf(inTime)]);
+      const [late, open] = [
+        await held(store, { name, sla: 5_000 }),
+        await started(store, { name, sla: 5_000 }),
+      ];
+      const [later, without] = [
+        await started(store, { name, sla: 3_600_000 }),
+        await started(store, { name }),
+      ];
+      await advance(10_000);
+      await store.checkpoint([lastCheckpointOf(late)]);
+      expect(await found({ name, overdue: true })).toEqual([open.id, late.id]);
+      expect(await found({ name, overdue: false })).toEqual([without.id, later.id, inTime.id]);
+    });
+
+    test('holds those with the code of an error, of their failure or of an attempt', async () => {
+      const { store } = subject();
+      const name = uniqueName();
+      const [attempt, failure, other] = [
+        await held(store, { name }),
+        await held(store, { name }),
+        await held(store, { name }),
+      ];
+      const error = { name: 'Error', message: 'declined', code: 'CARD_DECLINED' };
+      const failed = (code: string) =>
+        stepOf({ status: 'waiting', errors: [{ ...error, code, attempt: 1, at: '', during: 'step' }] });
+      await store.checkpoint([
+        checkpointOf(attempt, stateOf('running', { pay: failed('CARD_DECLINED') })),
+        checkpointOf(failure, stateOf('compensating', {}, { failure: { kind: 'error', error } })),
+        checkpointOf(other, stateOf('running', { pay: failed('CARD') })),
+      ]);
+      expect(await found({ name, errorCode: 'CARD_DECLINED' })).toEqual([failure.id, attempt.id]);
+      expect(await found({ name, errorCode: 'CARD' })).toEqual([other.id]);
+      expect(await found({ name, errorCode: 'DECLINED' })).toEqual([]);
+    });
+
     test('comes in pages, newest first, each saga on one page though others are started meanwhile', async () => {
       const { store } = subject();
       const name = uniqueName();

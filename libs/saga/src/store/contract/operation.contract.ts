@@ -73,6 +73,33 @@ export function describeOperations(subject: () => StoreSubject): void {
       expect(revisions(await store.history(id, 100))).toEqual(revisions(all));
     });
 
+    test('is returned with the saga, however long ago, while others may still join it', async () => {
+      const { store } = subject();
+      const { id, checkpoints } = await started(store);
+      const approval = (by: string, given: Partial<Operation> = {}) =>
+        operationOf({ action: 'approve', step: 'ship', by, proposed: true, ...given });
+      const proposals = [
+        approval('ann'),
+        approval('bob'),
+        // A decision on another step decides nothing about this one.
+        approval('eve', { step: 'pay', proposed: false }),
+        operationOf({ action: 'skip', step: 'ship', by: 'ann', proposed: true, revision: checkpoints }),
+      ];
+      const pauses = Array.from({ length: RECENT_OPERATIONS }, () => operationOf({ action: 'pause' }));
+      const keep = async (operations: readonly Operation[]) => {
+        for (const operation of operations) await edit(id, { proposal: true, operation });
+        return (await loaded(store, id)).operations!.map(({ id: one }) => one);
+      };
+      const idsOf = (operations: readonly Operation[]) => operations.map(({ id: one }) => one);
+      const open = proposals.filter(({ proposed }) => proposed);
+      await keep(proposals);
+      expect(await keep(pauses)).toEqual(idsOf([...open, ...pauses]));
+      // Decided on, the step has none.
+      await keep([approval('eve', { proposed: false })]);
+      expect(await keep(pauses.map((one) => ({ ...one, id: uuidv7() })))).not.toContain(proposals[0]!.id);
+      expect(await keep([])).toHaveLength(RECENT_OPERATIONS + 1);
+    });
+
     test('stands in the history in order with the signals that came in between, decisions apart', async () => {
       const { store, advance } = subject();
       const { id } = await started(store);

@@ -116,5 +116,13 @@ export function describeRateLimits(subject: () => StoreSubject): void {
       expect(permit).toBe(1_700_000_000_000.25);
       expect(retryAt).toBeCloseTo(permit!, 1);
     });
+
+    test('is remembered by the saga that was given a time, until it has begun', async () => {
+      const { store } = subject();
+      const saga = await held(store);
+      const turn = { at: 1_700_000_000_000.25, key: 'acme' };
+      await store.checkpoint([checkpointOf(saga, stateOf('running', {}, { turn }))]);
+      expect((await loaded(store, saga.id)).state.turn).toEqual(turn);
+    });
   });
 }

@@ -18,13 +18,36 @@ function withoutGiven({ given: _, ...operation }: StoredOperation): StoredOperat
   return operation;
 }
 
-export function toOverdue({ saga, step }: MemoryRow): OverdueSaga {
+/** Marks sagas of these names that have become overdue, the longest overdue first. */
+export function markOverdue(
+  rows: readonly MemoryRow[],
+  names: readonly string[],
+  limit: number,
+  now: number,
+): OverdueSaga[] {
+  const over = rows.filter(
+    ({ saga }) =>
+      saga.slaAt! <= now && !saga.overdue && saga.finishedAt === undefined && names.includes(saga.name),
+  );
+  over.sort((a, b) => a.saga.slaAt! - b.saga.slaAt!);
+  return over.slice(0, limit).map((row) => {
+    row.saga.overdue = true;
+    return toOverdue(row);
+  });
+}
+
+function toOverdue({ saga, step }: MemoryRow): OverdueSaga {
   const { id, name, version, correlationId, state, slaAt } = saga;
   return { id, name, version, correlationId, status: state.status, step, slaAt: slaAt! };
 }
 
 /** @param messages published messages, which are never sent */
-export function statsOf(rows: readonly MemoryRow[], messages: number, now: number): StoreStats {
+export function statsOf(
+  rows: readonly MemoryRow[],
+  pausedSteps: StoreStats['pausedSteps'],
+  messages: number,
+  now: number,
+): StoreStats {
   const unfinished = rows.filter(({ saga }) => saga.finishedAt === undefined);
   const due = unfinished.flatMap(({ saga: { dueAt } }) => (dueAt !== undefined && dueAt <= now ? dueAt : []));
   const counts = new Map<string, StoreStats['sagas'][number]>();
@@ -40,6 +63,7 @@ export function statsOf(rows: readonly MemoryRow[], messages: number, now: numbe
     due: due.length,
     oldestDue: due.length > 0 ? Math.min(...due) : undefined,
     overdue: unfinished.filter(({ saga }) => saga.overdue).length,
+    pausedSteps,
     ...{ messages, dead: 0, oldestMessage: undefined },
   };
 }

@@ -9,7 +9,9 @@ import {
 import type { Child, Lease, NewSaga, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 import { INITIAL, isSettled, isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
 import { failureOf } from '../../machine/failed-attempt.js';
+import type { OpenApproval } from '../../machine/open-approvals.js';
 import { type StepNotes, withNote } from '../../machine/step-notes.js';
+import { awaitedSignals } from '../../machine/waits.js';
 import { type StepStatus } from '../../definition/types/saga-status.js';
 import { pendingSignalsOf } from './pending-signals.js';
 import { storedCopy } from './stored-copy.js';
@@ -39,6 +41,8 @@ export interface MemoryRow {
   readonly sentAt: number[];
   /** What operators did, in order. */
   readonly operations: StoredOperation[];
+  /** The steps that wait for an operator's decision, whether or not there is one already. */
+  openApprovals: readonly OpenApproval[];
   /** The semantic lock, until the saga has left the queue. */
   lock?: RowLock;
   /** The lock of a saga that has left the queue. */
@@ -101,6 +105,7 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
     signals: [],
     sentAt: [],
     operations: [],
+    openApprovals: [],
     lock: lockKey === undefined ? undefined : { key: lockKey, state: 'arriving', place: 0, timeout },
   };
 }
@@ -110,6 +115,7 @@ interface Recording {
   readonly state: SagaState;
   readonly changed: readonly string[];
   readonly notes?: StepNotes;
+  readonly openApprovals?: readonly OpenApproval[];
   readonly failedAttempt?: number;
   readonly elapsed?: ReadonlyMap<string, number>;
   readonly step: string;
@@ -119,7 +125,7 @@ interface Recording {
 /** Writes a state and those of its steps that changed; the row's other steps stay as they are. */
 export function record(
   row: MemoryRow,
-  { state, changed, notes, failedAttempt, elapsed, step, advances }: Recording,
+  { state, changed, notes, openApprovals, failedAttempt, elapsed, step, advances }: Recording,
   now: number,
 ): void {
   const { saga } = row;
@@ -136,6 +142,7 @@ export function record(
     stepTimes.set(name, { ...stepTimes.get(name)!, updatedAt: saga.createdAt + note.at });
   });
   row.steps = written;
+  row.openApprovals = openApprovals ?? row.openApprovals;
   row.step = step;
   row.error = lastError(state, changed) ?? state.failure?.error?.message;
   const failure = failedAttempt === undefined ? state.failure : withAttempt(state, failedAttempt, steps);
@@ -172,7 +179,9 @@ export function isAtRest({ saga }: MemoryRow): boolean {
   return saga.state.status === 'paused' || isSettled(saga.state.status);
 }
 
-export function matches({ saga }: MemoryRow, filter: StoreFilter): boolean {
+/** @param now the store's time */
+export function matches(row: MemoryRow, filter: StoreFilter, now: number): boolean {
+  const { saga } = row;
   const { name, status, correlationId, tags, createdAfter, createdBefore, before } = filter;
   return (
     (name === undefined || saga.name === name) &&
@@ -181,8 +190,28 @@ export function matches({ saga }: MemoryRow, filter: StoreFilter): boolean {
     (tags === undefined || Object.entries(tags).every(([key, value]) => saga.tags?.[key] === value)) &&
     (createdAfter === undefined || saga.createdAt >= createdAfter.getTime()) &&
     (createdBefore === undefined || saga.createdAt < createdBefore.getTime()) &&
-    (before === undefined || saga.id < before)
+    (before === undefined || saga.id < before) &&
+    matchesProgress(row, filter, now)
   );
+}
+
+function matchesProgress({ saga, step: steps }: MemoryRow, filter: StoreFilter, now: number): boolean {
+  const { finishedAfter, finishedBefore, step, waitingFor, overdue, errorCode } = filter;
+  const { finishedAt, slaAt = Infinity, state } = saga;
+  const hasEnded = (is: (at: number) => boolean) => finishedAt !== undefined && is(finishedAt);
+  return (
+    (finishedAfter === undefined || hasEnded((at) => at >= finishedAfter.getTime())) &&
+    (finishedBefore === undefined || hasEnded((at) => at < finishedBefore.getTime())) &&
+    (step === undefined || steps.split(', ').includes(step)) &&
+    (waitingFor === undefined || awaitedSignals(state.steps).includes(waitingFor)) &&
+    (overdue === undefined || slaAt <= (finishedAt ?? now) === overdue) &&
+    (errorCode === undefined || hasErrorCode(state, errorCode))
+  );
+}
+
+function hasErrorCode({ failure, steps }: SagaState, code: string): boolean {
+  if (failure?.error?.code === code) return true;
+  return [...steps.values()].some(({ errors }) => errors.some((error) => error.code === code));
 }
 
 export function toStoredSaga(row: MemoryRow): StoredSaga {
@@ -207,8 +236,4 @@ export function toSummary({ saga, step, error }: MemoryRow): StoredSummary {
     ...{ id, name, version, correlationId, status, heldPhase, revision, step, error, tags },
     ...{ createdAt, updatedAt, finishedAt },
   });
-}
-
-export function correlationKey(name: string, correlationId: string): string {
-  return JSON.stringify([name, correlationId]);
 }

@@ -1,11 +1,9 @@
-import type { EntityManager } from '../../definition/types/entity-manager.js';
 import type { GraphStore } from '../../engine/ports/graph-store.js';
-import { RECENT_OPERATIONS } from '../../engine/ports/operation.js';
+import { loadedOperations } from '../../engine/ports/operation.js';
 import {
   type AwaitedSignals,
   type Claim,
   type ClaimRequest,
-  dueAfter,
   type Edit,
   type HistoryRecord,
   type OverdueSaga,
@@ -25,6 +23,7 @@ import {
 } from '../../engine/ports/saga-store.js';
 import type { PutBack, SagaRevision } from '../../engine/ports/put-back.js';
 import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
+import type { StoredTask, StoreTaskFilter } from '../../engine/ports/stored-task.js';
 import type { Checkpoint, CheckpointResult, StoredMessage } from '../../engine/ports/checkpoint.js';
 import type {
   HeldLease,
@@ -34,11 +33,8 @@ import type {
   StoredSaga,
   StoredSignal,
 } from '../../engine/ports/stored-saga.js';
-import { differingSteps } from '../../machine/differing-steps.js';
-import { withoutNotes } from '../../machine/step-notes.js';
 import { isSettled, isTerminal } from '../../machine/saga-state.js';
 import {
-  correlationKey,
   isAtRest,
   matches,
   type MemoryRow,
@@ -49,33 +45,30 @@ import {
   toStoredSaga,
   toSummary,
 } from './memory-row.js';
+import { MemoryRows } from './memory-rows.js';
+import { findTasks } from './memory-tasks.js';
 import { changesOf } from './memory-changes.js';
-import { historyOf, statsOf, toOverdue } from './memory-reports.js';
-import { keepSignal, waitsFor } from './memory-signals.js';
+import { historyOf, markOverdue, statsOf } from './memory-reports.js';
+import { sendSignal } from './memory-signals.js';
 import { pendingSignalsOf } from './pending-signals.js';
+import { replaceState } from './memory-edits.js';
 import { MemoryFamilies } from './memory-families.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockQueues } from './memory-lock-queues.js';
-import { renewLeases, takeLease } from './memory-leases.js';
+import { MemoryClaims } from './memory-claims.js';
+import { renewLeases } from './memory-leases.js';
 import { MemorySchedules } from './memory-schedules.js';
 import { fenceLost, prepareRow, revisionsOf } from './memory-put-back.js';
+import { MemoryPauses } from './memory-pauses.js';
+import type { MemorySagaStoreOptions } from './memory-store-options.js';
 import { MemoryRates } from './memory-rates.js';
-import { ClaimRoom } from './claim-room.js';
-import { ClaimedSlots, MemorySlots } from './memory-slots.js';
+import { MemorySlots } from './memory-slots.js';
+import { MemoryStepSlots } from './memory-step-slots.js';
 import { MemoryWakeup } from './memory-wakeup.js';
 import { requireStorable, storedCopy } from './stored-copy.js';
 
 /** Takes no lease. */
 const NOBODY: Lease = { worker: '', duration: 0 };
-
-export interface MemorySagaStoreOptions {
-  /** The store's clock, milliseconds since the epoch; default: Date.now. Give your own for virtual time. */
-  readonly now?: () => number;
-  /** Where the store announces what happened. Default: no process receives it. */
-  readonly wakeup?: MemoryWakeup;
-  /** What transactional steps are given as `ctx.manager`; default: undefined. */
-  readonly manager?: EntityManager;
-}
 
 /**
  * Stores sagas in the memory of this process, for tests without a database. It keeps every promise of the port except
@@ -85,25 +78,32 @@ export interface MemorySagaStoreOptions {
  * Each method runs in one go, which is what makes it atomic: there is no await between looking and writing.
  */
 export class MemorySagaStore implements SagaStore {
-  private readonly rows = new Map<string, MemoryRow>();
+  private readonly index = new MemoryRows();
+  private readonly rows: ReadonlyMap<string, MemoryRow> = this.index.byId;
   readonly graphs: GraphStore = new MemoryGraphStore(this.rows, () => this.now());
   /** Messages that checkpoints have published, in order. They are never sent. */
   readonly outbox: StoredMessage[] = [];
-  private readonly correlations = new Map<string, MemoryRow>();
   private readonly rates = new MemoryRates();
   private readonly storedSchedules = new MemorySchedules((id) => this.rows.get(id)?.saga.state.status);
   private readonly lockQueues = new MemoryLockQueues(new MemoryFamilies(this.rows), () =>
     this.wakeup.announceDue(),
   );
+  readonly pauses: MemoryPauses;
   private readonly slots = new MemorySlots();
+  readonly stepSlots = new MemoryStepSlots(
+    this.rows,
+    () => this.now(),
+    (id, now) => this.wake(id, now),
+  );
+  private readonly claims: MemoryClaims;
   private readonly now: () => number;
   private readonly wakeup: MemoryWakeup;
-  private readonly manager: EntityManager | undefined;
 
-  constructor(options: MemorySagaStoreOptions = {}) {
+  constructor(private readonly options: MemorySagaStoreOptions = {}) {
     this.now = options.now ?? (() => Date.now());
     this.wakeup = options.wakeup ?? new MemoryWakeup();
-    this.manager = options.manager;
+    this.pauses = new MemoryPauses(this.rows, this.wakeup, this.now);
+    this.claims = new MemoryClaims(this.index, this.slots, this.lockQueues, this.wakeup);
   }
 
   async start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
@@ -127,40 +127,14 @@ export class MemorySagaStore implements SagaStore {
   }
 
   async transact(work: (transaction: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult> {
-    const checkpoint = await work({ transaction: this.manager, manager: this.manager });
+    const { manager } = this.options;
+    const checkpoint = await work({ transaction: manager, manager });
     requireStorable(checkpoint, 'checkpoint');
     return this.save(checkpoint, this.now());
   }
 
-  async claim({ lease, sagas, limit, bytes }: ClaimRequest): Promise<Claim> {
-    const now = this.now();
-    const due: MemoryRow[] = [];
-    const later: MemoryRow[] = [];
-    for (const row of this.rows.values()) {
-      const { name, version, dueAt } = row.saga;
-      if (dueAt === undefined) continue;
-      if (!sagas.some((saga) => saga.name === name && saga.version === version)) continue;
-      (dueAt <= now ? due : later).push(row);
-    }
-    const taken: MemoryRow[] = [];
-    const slots = new ClaimedSlots(this.slots, sagas, due, now);
-    const room = new ClaimRoom(bytes);
-    const left = slots.inTurns(due).filter((row) => {
-      if (!slots.hasRoomFor(row)) return false;
-      if (taken.length >= limit) return true;
-      if (!room.fits(row)) return false;
-      if (!this.lockQueues.enqueue(row, now)) return false;
-      slots.take(row);
-      room.take(row);
-      taken.push(row);
-      return false;
-    });
-    const nextDueAt = [...left, ...later].reduce((next, { saga }) => Math.min(next, saga.dueAt!), Infinity);
-    for (const row of taken) takeLease(row, lease, now);
-    if (slots.close()) this.wakeup.announceDue();
-    const next = Math.min(nextDueAt, slots.nextEnd());
-    const nextDue = next === Infinity ? undefined : next;
-    return { sagas: taken.map(toStoredSaga), now, nextDueAt: nextDue, heavy: room.heavy };
+  async claim(request: ClaimRequest): Promise<Claim> {
+    return this.claims.claim(request, this.now());
   }
 
   async giveBack(
@@ -185,23 +159,27 @@ export class MemorySagaStore implements SagaStore {
   }
 
   async load(target: StoreTarget): Promise<StoredSaga | undefined> {
-    const row = this.rowOf(target);
+    const row = this.index.of(target);
     return row && this.toLoaded(row);
   }
 
   async find(filter: StoreFilter): Promise<StoredSummary[]> {
     return [...this.rows.values()]
-      .filter((row) => matches(row, filter))
+      .filter((row) => matches(row, filter, this.now()))
       .sort((a, b) => (a.saga.id < b.saga.id ? 1 : -1))
       .slice(0, filter.limit)
       .map(toSummary);
+  }
+
+  async tasks(filter: StoreTaskFilter): Promise<StoredTask[]> {
+    return findTasks(this.rows.values(), filter, (row) => this.toLoaded(row));
   }
 
   async edit(
     target: StoreTarget,
     change: (saga: StoredSaga, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined> {
-    const row = this.rowOf(target);
+    const row = this.index.of(target);
     if (!row) return undefined;
     const now = this.now();
     const edit = change(this.toLoaded(row), now);
@@ -210,20 +188,11 @@ export class MemorySagaStore implements SagaStore {
   }
 
   async markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
-    const now = this.now();
-    const over = [...this.rows.values()].filter(
-      ({ saga }) =>
-        saga.slaAt! <= now && !saga.overdue && saga.finishedAt === undefined && names.includes(saga.name),
-    );
-    over.sort((a, b) => a.saga.slaAt! - b.saga.slaAt!);
-    return over.slice(0, limit).map((row) => {
-      row.saga.overdue = true;
-      return toOverdue(row);
-    });
+    return markOverdue([...this.rows.values()], names, limit, this.now());
   }
 
   async stats(): Promise<StoreStats> {
-    return statsOf([...this.rows.values()], this.outbox.length, this.now());
+    return statsOf([...this.rows.values()], this.pauses.names, this.outbox.length, this.now());
   }
 
   async history(id: string, limit: number): Promise<HistoryRecord[]> {
@@ -244,8 +213,8 @@ export class MemorySagaStore implements SagaStore {
     requireStorable(signals, 'signals');
     const now = this.now();
     return signals.map(({ target, ...signal }) => {
-      const row = this.rowOf(target);
-      return row ? this.send(row, signal, now, awaited) : { outcome: 'unknown' };
+      const row = this.index.of(target);
+      return row ? sendSignal(row, signal, now, this.wakeup, awaited) : { outcome: 'unknown' };
     });
   }
 
@@ -310,10 +279,7 @@ export class MemorySagaStore implements SagaStore {
   }
 
   private insert(given: NewSaga, lease: Lease, now: number): StartResult {
-    const correlation =
-      given.correlationId === undefined ? undefined : correlationKey(given.name, given.correlationId);
-    const conflict =
-      this.rows.get(given.id) ?? (correlation === undefined ? undefined : this.correlations.get(correlation));
+    const conflict = this.index.conflictOf(given);
     if (conflict?.saga.id === given.id && given.fresh) {
       const { lockedBy, epoch } = conflict.saga;
       return { created: true, leased: takesLease(given) && lockedBy === lease.worker && epoch === 1, now };
@@ -322,9 +288,8 @@ export class MemorySagaStore implements SagaStore {
     const lockHolder = given.lockRejects && this.lockQueues.holderOf(given.name, given.lockKey!, now);
     if (lockHolder !== undefined) return { created: false, lockHolder };
     const row = newRow(given, lease, now);
-    this.rows.set(given.id, row);
+    this.index.add(row);
     this.lockQueues.arrive(row);
-    if (correlation !== undefined) this.correlations.set(correlation, row);
     return { created: true, leased: takesLease(given), now };
   }
 
@@ -341,10 +306,12 @@ export class MemorySagaStore implements SagaStore {
     if (saga.pauseRequested && !checkpoint.pauseSeen) return 'cancelled';
     saga.checkpoints = checkpoint.number;
     record(row, checkpoint, now);
+    if (checkpoint.tags) saga.tags = storedCopy(checkpoint.tags);
     if (checkpoint.release) {
       saga.lockedBy = undefined;
       const again = row.woken && !isAtRest(row);
-      saga.dueAt = again ? now : checkpoint.release.dueAt;
+      const isResumed = this.pauses.isResumed(saga.name, checkpoint);
+      saga.dueAt = again || isResumed ? now : checkpoint.release.dueAt;
       if (again) this.wakeup.announceDue();
     }
     // The children are due at once, without a lease: any worker may claim them.
@@ -371,22 +338,10 @@ export class MemorySagaStore implements SagaStore {
       this.wakeup.announce({ type: 'look', id: saga.id });
       return;
     }
-    if ('signal' in edit) return void this.send(row, edit.signal, now);
+    if ('signal' in edit) return void sendSignal(row, edit.signal, now, this.wakeup);
     if ('putBack' in edit) return this.putBack(row, edit.putBack, now);
-    const changed = differingSteps(saga.state.steps, edit.state.steps);
-    record(row, { ...edit, changed, notes: withoutNotes(saga.notes, changed), advances: true }, now);
     const held = saga.lockedBy !== undefined;
-    if ('input' in edit) {
-      saga.startedWith ??= { input: saga.input };
-      saga.input = edit.input;
-    }
-    if (edit.version !== undefined) Object.assign(saga, { version: edit.version, graphRevision: undefined });
-    saga.checkpoints += 1;
-    saga.epoch += 1;
-    saga.lockedBy = undefined;
-    saga.cancelRequested = undefined;
-    saga.pauseRequested = undefined;
-    saga.dueAt = dueAfter(edit, now);
+    replaceState(row, edit, now);
     this.lockQueues.rejoin(row);
     this.settle(row, now);
     if (saga.dueAt !== undefined) this.wakeup.announceDue();
@@ -399,19 +354,6 @@ export class MemorySagaStore implements SagaStore {
     this.save(given.checkpoint, now);
     row.saga.updatedAt = given.storedAt;
     if (!given.lease) this.wakeup.announceDue();
-  }
-
-  private send(row: MemoryRow, signal: SentSignal, now: number, awaited?: AwaitedSignals): SignalResult {
-    const result = keepSignal(row, signal, now, awaited);
-    if (result.outcome !== 'kept') return result;
-    if (waitsFor(row, signal.name)) {
-      row.saga.dueAt = now;
-      this.wakeup.announceDue();
-    } else if (row.saga.lockedBy !== undefined) {
-      row.woken = true;
-      this.wakeup.announce({ type: 'look', id: row.saga.id });
-    }
-    return result;
   }
 
   /** An idle saga is never due. The calls that wait for it to settle are resolved. */
@@ -442,16 +384,9 @@ export class MemorySagaStore implements SagaStore {
       ...saga,
       ...(saga.lock && holder !== undefined && { lock: { ...saga.lock, holder } }),
       ...(taken > 0 && { slotsTaken: taken }),
-      ...(row.operations.length > 0 && { operations: storedCopy(row.operations.slice(-RECENT_OPERATIONS)) }),
+      ...(row.operations.length > 0 && {
+        operations: storedCopy(loadedOperations(row.operations, saga.checkpoints)),
+      }),
     };
-  }
-
-  private rowOf(target: StoreTarget): MemoryRow | undefined {
-    if ('id' in target) return this.rows.get(target.id);
-    const row = this.correlations.get(correlationKey(target.name, target.correlationId));
-    if (row) return row;
-    // A saga that was given no correlation id has its own id for one.
-    const own = this.rows.get(target.correlationId);
-    return own?.saga.name === target.name && own.saga.correlationId === undefined ? own : undefined;
   }
 }

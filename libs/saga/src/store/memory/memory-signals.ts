@@ -3,10 +3,11 @@ import type { AwaitedSignals, SignalResult } from '../../engine/ports/saga-store
 import type { SentSignal } from '../../engine/ports/stored-saga.js';
 import { isTerminal } from '../../machine/saga-state.js';
 import { awaitedSignals } from '../../machine/waits.js';
+import type { MemoryWakeup } from './memory-wakeup.js';
 import type { MemoryRow } from './memory-row.js';
 
 /** Keeps a signal for a saga, under the next number. */
-export function keepSignal(
+function keepSignal(
   row: MemoryRow,
   { name, messageId, payload }: SentSignal,
   now: number,
@@ -23,7 +24,7 @@ export function keepSignal(
 }
 
 /** Whether the saga waits for a signal of this name, and has no lease. */
-export function waitsFor({ saga: { lockedBy, state } }: MemoryRow, name: string): boolean {
+function waitsFor({ saga: { lockedBy, state } }: MemoryRow, name: string): boolean {
   const { status, steps } = state;
   if (lockedBy !== undefined || (status !== 'running' && status !== 'compensating')) return false;
   return awaitedSignals(steps).includes(name);
@@ -32,4 +33,24 @@ export function waitsFor({ saga: { lockedBy, state } }: MemoryRow, name: string)
 /** Signals that were taken may be lost, while the state that took them was put back. */
 function lastNumberOf({ signals, saga: { state } }: MemoryRow): number {
   return Math.max(signals.at(-1)?.number ?? 0, ...Object.values(state.lastTakenSignals ?? {}));
+}
+
+/** Keeps a signal, and lets the saga look at it, now or once it is given back. */
+export function sendSignal(
+  row: MemoryRow,
+  signal: SentSignal,
+  now: number,
+  wakeup: Pick<MemoryWakeup, 'announce' | 'announceDue'>,
+  awaited?: AwaitedSignals,
+): SignalResult {
+  const result = keepSignal(row, signal, now, awaited);
+  if (result.outcome !== 'kept') return result;
+  if (waitsFor(row, signal.name)) {
+    row.saga.dueAt = now;
+    wakeup.announceDue();
+  } else if (row.saga.lockedBy !== undefined) {
+    row.woken = true;
+    wakeup.announce({ type: 'look', id: row.saga.id });
+  }
+  return result;
 }

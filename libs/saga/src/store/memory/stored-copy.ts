@@ -5,9 +5,19 @@ export function storedCopy<T>(value: T): T {
 }
 
 function copyObject(value: object): object {
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, storedCopy<unknown>(item)]));
+  if (value instanceof Map) {
+    const copy = new Map<unknown, unknown>();
+    for (const [key, item] of value) copy.set(key, storedCopy<unknown>(item));
+    return copy;
+  }
   if (Array.isArray(value)) return value.map((item) => storedCopy<unknown>(item));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, storedCopy<unknown>(item)]));
+  // The copy has each key as its own already, so that setting `__proto__` sets no prototype.
+  const copy: Record<string, unknown> = { ...value };
+  for (const key of Object.keys(copy)) {
+    const item = copy[key];
+    if (typeof item === 'object' && item !== null) copy[key] = copyObject(item);
+  }
+  return copy;
 }
 
 /**
@@ -15,11 +25,29 @@ function copyObject(value: object): object {
  * @throws Error naming the path
  */
 export function requireStorable(value: unknown, path: string): void {
-  if (typeof value === 'string' && value.includes('\0')) {
-    throw new Error(`${path} contains a NUL character, which cannot be stored; remove it`);
+  const unstorable = pathOfNul(value, path);
+  if (unstorable !== undefined)
+    throw new Error(`${unstorable} contains a NUL character, which cannot be stored; remove it`);
+}
+
+/** Nearly all values have none, so that paths are put together only where one is. */
+function pathOfNul(value: unknown, path: string): string | undefined {
+  if (!hasNul(value)) return undefined;
+  if (typeof value !== 'object' || value === null) return path;
+  const entries: Iterable<[unknown, unknown]> = value instanceof Map ? value : Object.entries(value);
+  for (const [key, item] of entries) {
+    const found = pathOfNul(item, `${path}.${String(key)}`);
+    if (found !== undefined) return found;
   }
-  if (typeof value !== 'object' || value === null) return;
-  for (const [key, item] of value instanceof Map ? value : Object.entries(value)) {
-    requireStorable(item, `${path}.${String(key)}`);
+  return undefined;
+}
+
+function hasNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0');
+  if (typeof value !== 'object' || value === null) return false;
+  if (value instanceof Map) {
+    for (const item of value.values()) if (hasNul(item)) return true;
+    return false;
   }
+  return (Array.isArray(value) ? value : Object.values(value)).some(hasNul);
 }

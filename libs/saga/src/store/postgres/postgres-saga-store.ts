@@ -22,6 +22,7 @@ import {
 } from '../../engine/ports/saga-store.js';
 import type { SagaRevision } from '../../engine/ports/put-back.js';
 import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
+import type { StoredTask, StoreTaskFilter } from '../../engine/ports/stored-task.js';
 import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
 import type {
   HeldLease,
@@ -35,24 +36,26 @@ import type { EngineSql } from './connection/engine-sql.js';
 import type { Sql } from './connection/sql.js';
 import { applyEdit, type EditTransaction } from './edit/apply-edit.js';
 import { editSchedule, type ScheduleRow, toStoredSchedule } from './edit/edit-schedule.js';
-import { checkpointCall } from './checkpoint/checkpoint-call.js';
 import { SagaClaims } from './claim/claim-sagas.js';
+import { renewLeases } from './claim/renew-leases.js';
+import { StepSlots } from './claim/step-slots.js';
 import { type OverdueRow, type StatsRow, toOverdueSaga, toStoreStats } from './read/overview-rows.js';
+import { findTasks } from './read/find-tasks.js';
 import { findSagas } from './read/find-sagas.js';
 import { PreparedCalls, IDLE_TIMEOUT } from './checkpoint/prepared-calls.js';
 import { sendSignals } from './signals/postgres-signals.js';
-import { relaxedCall } from './checkpoint/relaxed-statement.js';
+import { PostgresPauses } from './pauses/postgres-pauses.js';
+import { SagaCheckpoints } from './checkpoint/save-checkpoints.js';
+import { StepTransactions } from './checkpoint/step-transactions.js';
 import { setting } from './checkpoint/select.js';
 import { inLockOrder } from './checkpoint/in-lock-order.js';
 import { DEFAULT_SCHEMA } from './schema/saga-entities.js';
 import { type Statements, statementsOf, type Writes, writesOf } from './statements.js';
 import { PAGE_BYTES, type ReadBounds, SagaReader } from './read/saga-reader.js';
-import { SagaStarts } from './start/start-sagas.js';
+import { SagaStarts, type ShardStarts } from './start/start-sagas.js';
 import { type HistoryRow, toHistoryRecord } from './edit/stored-operation.js';
 import { toStoredSaga } from './read/stored-saga-row.js';
-import { readOnlyFailure } from './connection/read-only-transaction.js';
-import { ConnectionReserve } from './connection/connection-reserve.js';
-import { sendWithin, TransactionWatch } from './connection/transaction-watch.js';
+import { sendWithin } from './connection/transaction-watch.js';
 import { isTransientError } from './connection/transient-errors.js';
 import { isUuid } from './connection/uuid.js';
 import { wakeupChannel } from './connection/wakeup-channel.js';
@@ -63,11 +66,6 @@ const FIND_PATIENCE = 6;
 /** Takes no lease. */
 const NOBODY: Lease = { worker: '', duration: 0 };
 
-interface SavedRow {
-  /** Null: all. One that is null: nothing was done, for the level of the transaction. */
-  readonly saved: readonly (string | null)[] | null;
-}
-
 interface Held {
   readonly id: string;
   readonly epoch: number;
@@ -75,35 +73,39 @@ interface Held {
 
 /** Sagas in PostgreSQL. */
 export class PostgresSagaStore implements SagaStore {
-  private readonly connections: ConnectionReserve;
   private readonly channel: string;
   private readonly statements: Statements;
-  private readonly writes: Writes;
-  private readonly calls: PreparedCalls;
+  readonly writes: Writes;
   private readonly starts: SagaStarts;
+  private readonly checkpoints: SagaCheckpoints;
+  private readonly transactions: StepTransactions;
   private readonly claims: SagaClaims;
+  readonly stepSlots: StepSlots;
   private readonly pageBytes: number;
   private readonly reader: SagaReader;
+  readonly pauses: PostgresPauses;
 
   constructor(
     private readonly sql: EngineSql,
-    private readonly schema: string = DEFAULT_SCHEMA,
-    { pageBytes = PAGE_BYTES }: ReadBounds = {},
+    readonly schema: string = DEFAULT_SCHEMA,
+    { pageBytes = PAGE_BYTES, isShard = false }: ReadBounds & ShardStarts = {},
   ) {
-    this.connections = new ConnectionReserve(sql.pool.options.max);
     this.channel = wakeupChannel(schema);
     this.statements = statementsOf(`"${schema}"`);
     this.writes = writesOf(`"${schema}"`);
-    this.calls = new PreparedCalls(sql, schema, this.writes);
-    this.starts = new SagaStarts(this.calls, this.statements, pageBytes);
+    const calls = new PreparedCalls(sql, schema, this.writes);
+    this.starts = new SagaStarts(calls, this.statements, pageBytes, isShard);
     this.pageBytes = pageBytes;
     this.reader = this.readerOn(sql);
-    this.claims = new SagaClaims(
-      this.queryOn(sql),
-      this.statements,
-      this.reader,
-      this.calls.repeating('claim'),
-    );
+    const query = this.queryOn(sql);
+    this.pauses = new PostgresPauses(query, this.statements, this.channel);
+    this.stepSlots = new StepSlots(query, this.statements);
+    this.claims = new SagaClaims(query, this.statements, this.reader, calls.repeating('claim'));
+    this.checkpoints = new SagaCheckpoints(sql, calls, this.statements, { schema, writes: this.writes });
+    this.transactions = new StepTransactions(sql, this.checkpoints, this.statements, {
+      notify: (on) => this.notify(on, 'due'),
+      dequeue: (checkpoint) => this.claims.dequeue(checkpoint),
+    });
   }
 
   start(sagas: readonly NewSaga[], lease: Lease, durability?: Durability): Promise<StartResult[]> {
@@ -123,15 +125,11 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   checkpoint(checkpoints: readonly Checkpoint[], durability?: Durability): Promise<CheckpointResult[]> {
-    return this.checkpointAlone(checkpoints, durability);
+    return this.checkpoints.save(checkpoints, durability);
   }
 
   transact(work: (transaction: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult> {
-    return this.connections.run(() =>
-      this.transaction(work).catch(async (error: unknown) => {
-        throw await readOnlyFailure(error, (text) => this.sql.query(text));
-      }),
-    );
+    return this.transactions.run(work);
   }
 
   claim(request: ClaimRequest): Promise<Claim> {
@@ -144,31 +142,8 @@ export class PostgresSagaStore implements SagaStore {
     await this.query(this.sql, this.statements.giveBack, [ids, epochs, lease.worker, delay]);
   }
 
-  async renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult> {
-    const ordered = inLockOrder(leases);
-    const hasReports = leases.some(({ reports }) => reports !== undefined);
-    const rows = await this.query<{
-      now: number;
-      id: string | null;
-      cancel_requested: boolean;
-      cancel_reason: string | null;
-      pause_requested: boolean;
-    }>(this.sql, hasReports ? this.statements.report : this.statements.renew, [
-      ordered.map((l) => l.id),
-      ordered.map((l) => l.epoch),
-      lease.worker,
-      lease.duration,
-      ...(hasReports ? [ordered.map((l) => l.reports ?? null)] : []),
-    ]);
-    const kept = new Set(rows.map((row) => row.id));
-    return {
-      now: rows[0]!.now,
-      lost: leases.filter((l) => !kept.has(l.id)).map((l) => l.id),
-      cancelled: rows
-        .filter((row) => row.id !== null && row.cancel_requested)
-        .map((row) => ({ id: row.id!, reason: row.cancel_reason ?? undefined })),
-      paused: rows.flatMap(({ id, pause_requested }) => (id !== null && pause_requested ? id : [])),
-    };
+  renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult> {
+    return renewLeases(this.queryOn(this.sql), this.statements, leases, lease);
   }
 
   async reserve(
@@ -185,12 +160,20 @@ export class PostgresSagaStore implements SagaStore {
     return this.loadOn(this.sql, target);
   }
 
-  async find(filter: StoreFilter): Promise<StoredSummary[]> {
+  find(filter: StoreFilter): Promise<StoredSummary[]> {
+    return this.searching((sql) => findSagas(sql, this.schema, filter));
+  }
+
+  tasks(filter: StoreTaskFilter): Promise<StoredTask[]> {
+    return this.searching((sql) => findTasks(sql, this.schema, filter));
+  }
+
+  private async searching<T>(search: (sql: Sql) => Promise<T>): Promise<T> {
     const connection = await this.sql.connect();
     try {
       // Who asks for tags may have many sagas looked at.
       connection.timeoutFactor = FIND_PATIENCE;
-      return await findSagas(connection, this.schema, filter);
+      return await search(connection);
     } finally {
       connection.release();
     }
@@ -216,7 +199,7 @@ export class PostgresSagaStore implements SagaStore {
       const on: EditTransaction = {
         sql: this.statements,
         query: this.queryOn(sql),
-        checkpoint: (checkpoint) => this.checkpointOn(sql, [checkpoint]) as Promise<CheckpointResult[]>,
+        checkpoint: (checkpoint) => this.checkpoints.saveOn(sql, [checkpoint]) as Promise<CheckpointResult[]>,
         notify: (payload) => this.notify(sql, payload),
       };
       await applyEdit(on, saga, edit, row.now);
@@ -320,102 +303,6 @@ export class PostgresSagaStore implements SagaStore {
 
   get lastFailoverAt(): number {
     return this.sql.watchdog.timeline.lastPromotionAt;
-  }
-
-  private async transaction(
-    work: (transaction: StepTransaction) => Promise<Checkpoint>,
-  ): Promise<CheckpointResult> {
-    const { database, watchdog } = this.sql;
-    const session = database.session();
-    const { era } = watchdog.timeline;
-    const client = await watchdog.connected(session.connect());
-    // What the method sends is the application's, and takes as long as it takes; the rest is not.
-    const answered = <T>(answer: Promise<T>) => watchdog.watch(client, answer);
-    let queued: Checkpoint | undefined;
-    try {
-      await watchdog.admit(client, era);
-      const watch = TransactionWatch.on(client);
-      await answered(session.begin());
-      const { transaction } = session;
-      const sql = database.join(transaction);
-      const errorBehind = (error: unknown) => watch.errorBehind(error);
-      const manager = database.managerOf?.(transaction);
-      const checkpoint = await work({ transaction, manager, errorBehind });
-      const what = 'The work of the method through its transaction';
-      if (session.flush) await sendWithin(sql, what, () => session.flush!());
-      await watch.requireOpen(what, sql);
-      // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
-      const { result, isQueued } = await answered(this.checkpointWithin(sql, checkpoint));
-      if (result === 'saved') await answered(session.commit());
-      else await answered(session.rollback()).catch(() => undefined);
-      if (result === 'saved') watch.requireCommitted(what);
-      if (result === 'saved' && isQueued) queued = checkpoint;
-      return result;
-    } catch (error) {
-      await answered(session.rollback()).catch(() => undefined);
-      throw error;
-    } finally {
-      await session.release();
-      // If this fails, the worker that claims the saga does it.
-      if (queued) await this.claims.dequeue(queued).catch(() => undefined);
-    }
-  }
-
-  /**
-   * The checkpoint of a step's transaction, which may be at any level. At one where the saga's lock cannot be handed on,
-   * the saga stays in its line, and is due: see lock-line.function.ts.
-   */
-  private async checkpointWithin(
-    sql: Sql,
-    checkpoint: Checkpoint,
-  ): Promise<{ result: CheckpointResult; isQueued: boolean }> {
-    const idleTimeout = this.sql.watchdog.betweenStatements;
-    const [result] = await this.checkpointOn(sql, [checkpoint], { idleTimeout });
-    if (result !== 'raised') return { result: result!, isQueued: false };
-    const [stored] = await this.checkpointOn(sql, [{ ...checkpoint, lock: undefined }], { idleTimeout });
-    if (stored === 'saved') {
-      await this.query(sql, this.statements.stayQueued, [checkpoint.id]);
-      await this.notify(sql, 'due');
-    }
-    return { result: stored as CheckpointResult, isQueued: true };
-  }
-
-  private async checkpointAlone(
-    checkpoints: readonly Checkpoint[],
-    durability: Durability | undefined,
-  ): Promise<CheckpointResult[]> {
-    const results = await this.checkpointOn(this.sql, checkpoints, { durability });
-    if (results[0] !== 'raised') return results as CheckpointResult[];
-    // The default level is another one since.
-    this.sql.isolation.isRaised = true;
-    return this.checkpointAlone(checkpoints, durability);
-  }
-
-  private async checkpointOn(
-    sql: Sql,
-    checkpoints: readonly Checkpoint[],
-    { idleTimeout, durability }: { idleTimeout?: number; durability?: Durability } = {},
-  ): Promise<(CheckpointResult | 'raised')[]> {
-    const fresh = checkpoints.every((checkpoint) => checkpoint.fresh);
-    const call = (isFresh: boolean) =>
-      relaxedCall(checkpointCall(checkpoints, isFresh), checkpoints, durability, {
-        schema: this.schema,
-        writes: this.writes,
-      });
-    const [row] = await this.calls.insertOrUpsert<SavedRow>(sql, fresh, call, idleTimeout);
-    if (row!.saved === null) return checkpoints.map(() => 'saved');
-    if (row!.saved[0] === null) return ['raised'];
-    const saved = new Set(row!.saved);
-    if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
-    const unsaved = checkpoints.filter((c) => !saved.has(c.id)).map((c) => c.id);
-    const found = await this.query<SagaRevision>(sql, this.statements.unsaved, [unsaved]);
-    const rows = new Map(found.map((row) => [row.id, row]));
-    return checkpoints.map((c) => {
-      if (saved.has(c.id)) return 'saved';
-      const row = rows.get(c.id);
-      if (row?.epoch !== c.epoch) return 'fenced';
-      return row.checkpoints >= c.number ? 'saved' : 'cancelled';
-    });
   }
 
   private async loadOn(sql: Sql, target: StoreTarget): Promise<StoredSaga | undefined> {

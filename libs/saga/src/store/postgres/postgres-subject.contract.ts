@@ -73,6 +73,8 @@ export async function postgresSubject(
       await shift('signal', ['sent_at'], ms);
       await shift('graph', ['upgrade_at'], ms);
       await shift('schedule', ['decided_until', 'next_at', 'paused_at', 'last_at', 'skipped_at'], ms);
+      await shift('step_limit', ['checked_at'], ms);
+      await shift('step_slot', ['called_at'], ms);
       await application.query(
         `UPDATE ${SCHEMA}.rate_limit SET times = ARRAY(SELECT t - ${ms} FROM unnest(times) WITH ORDINALITY AS w(t, n) ORDER BY n), idle_at = idle_at - ${ms}`,
       );

@@ -9,6 +9,7 @@ import { unsavedSql } from './checkpoint/unsaved.sql.js';
 import { claimSql } from './claim/claim.sql.js';
 import { claimedSql, giveBackSql } from './claim/claimed.sql.js';
 import {
+  endTaskSql,
   fenceOffSql,
   idByCorrelationSql,
   loadByIdSql,
@@ -27,6 +28,14 @@ import {
   unendedSql,
   updateScheduleSql,
 } from './read/schedules.sql.js';
+import {
+  pauseStepSql,
+  resumedSql,
+  resumeStepSql,
+  stepPausesSql,
+  wakeStepSql,
+  wokenSql,
+} from './pauses/pauses.sql.js';
 import { markOverdueSql } from './read/overdue.sql.js';
 import { statsSql } from './read/stats.sql.js';
 import { renewSql, reportSql } from './claim/renew.sql.js';
@@ -48,6 +57,8 @@ export type Writes = ReturnType<typeof writesOf>;
 const plainWrites = (s: string) => ({
   start: new Select(`${unlessAll('id', '$3')}, ${NOW}`, `${callSql(s, 'start_1', START_ARGUMENTS)} AS c(id)`),
   startOne: new Select(`c.id, ${NOW}`, `${callSql(s, 'start_one_1', START_ARGUMENTS)} AS c(id)`),
+  startGuarded: new Select(`${unlessAll('id', '$3')}, ${NOW}`, guarded(s, 'start_1')),
+  startOneGuarded: new Select(`c.id, ${NOW}`, guarded(s, 'start_one_1')),
   // A subquery, so that something may come before it: see fenced.
   checkpoint: new Select(
     `(SELECT ${unlessAll('saved', '$1')} FROM ${callSql(s, 'checkpoint_1', CHECKPOINT_ARGUMENTS)} AS c(saved)) AS saved`,
@@ -57,6 +68,10 @@ const plainWrites = (s: string) => ({
   checkpointPublish: saving(callSql(s, 'checkpoint_publish_1', CHECKPOINT_PUBLISH_ARGUMENTS)),
   checkpointFamily: saving(callSql(s, 'checkpoint_family_1', FAMILY_ARGUMENTS)),
 });
+
+/** Starts of a shard: see moved-guard.function.ts. */
+const guarded = (s: string, name: string): string =>
+  `${callSql(s, name, START_ARGUMENTS)} AS c(id), LATERAL ${s}.moved_guard_1(c.id) AS g`;
 
 const saving = (call: string): Select => new Select(`${call} AS saved`);
 
@@ -80,6 +95,7 @@ export function statementsOf(s: string): Statements {
 const plainStatements = (s: string) => ({
   existing: existingSql(s),
   startRejecting: `SELECT c.id, ${NOW} FROM ${callSql(s, 'start_rejecting_1', START_ARGUMENTS)} AS c(id)`,
+  startRejectingGuarded: `SELECT c.id, ${NOW} FROM ${guarded(s, 'start_rejecting_1')}`,
   lockHolders: `SELECT w.n, ${s}.lock_holder_1(w.name, w.key) AS holder FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)`,
   unsaved: unsavedSql(s),
   claim: claimSql(s),
@@ -103,6 +119,7 @@ const plainStatements = (s: string) => ({
   putBackTime: putBackTimeSql(s),
   requestCancel: requestCancelSql(s),
   requestPause: requestPauseSql(s),
+  endTask: endTaskSql(s),
   operation: operationSql(s),
   history: historySql(s),
   markOverdue: markOverdueSql(s),
@@ -113,9 +130,19 @@ const plainStatements = (s: string) => ({
   updateSchedule: updateScheduleSql(s),
   unended: unendedSql(s),
   clock: clockSql(),
+  stepPauses: stepPausesSql(s),
+  pauseStep: pauseStepSql(s),
+  resumeStep: resumeStepSql(s),
+  resumed: resumedSql(s),
+  wakeStep: wakeStepSql(s),
+  woken: wokenSql(s),
   enqueue: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue_1', 4)}`,
   lockQueues: `SELECT ${callSql(s, 'lock_queues_1', 2)}`,
   reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 7)}`,
+  takeSlots: `SELECT ${callSql(s, 'take_slots_1', 8)} AS taken`,
+  freeSlots: `SELECT ${callSql(s, 'free_slots_1', 8)}`,
+  fenceSlots: `SELECT ${callSql(s, 'fence_slots_1', 1)}`,
+  sweepSlots: `SELECT ${callSql(s, 'sweep_slots_1', 4)}`,
   signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 7)} ORDER BY place`,
   stepPart: stepPartSql(s),
   signalPart: signalPartSql(s),

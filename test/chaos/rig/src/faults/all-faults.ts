@@ -10,6 +10,7 @@ import { failoverAsync, failoverFlapping, failoverSync, splitBrain } from './fai
 import { kill } from './kill.js';
 import { cut, delay, forgotten, halfOpen, lostAnswers, throttle } from './network.js';
 import { restartFast, restartImmediate } from './restart.js';
+import { shardDown } from './shard-down.js';
 import { stop } from './stop.js';
 import { terminate } from './terminate.js';
 import { timeouts } from './timeouts.js';
@@ -19,6 +20,6 @@ import { wrongClock } from './wrong-clock.js';
 export const FAULTS: readonly Fault[] = [
   ...[kill, daemonKill, stop, block, deploy, wrongClock],
   ...[restartImmediate, restartFast, terminate, timeouts, deadlocks, exhaust, diskFull],
-  ...[failoverSync, failoverAsync, failoverFlapping, splitBrain],
+  ...[failoverSync, failoverAsync, failoverFlapping, splitBrain, shardDown],
   ...[cut, halfOpen, forgotten, delay, throttle, lostAnswers, deaf],
 ];

@@ -21,6 +21,11 @@ export interface RigInput {
 
 export const LEDGER = 'CREATE TABLE ledger (saga_id uuid NOT NULL, entry text NOT NULL)';
 
+/** The transaction of a step, of either database layer of the rig. */
+interface Queries {
+  query(text: string, values: unknown[]): Promise<unknown>;
+}
+
 const PATIENT = { retry: { attempts: 5, delay: 30 }, compensationRetry: { attempts: 20, delay: 30 } };
 
 /** Timeouts count, and a fault may last for many. */
@@ -83,12 +88,15 @@ export class RigLedgerSaga extends RigSaga {
   }
   // Its statements cross a network, so it has a timeout as any such step.
   @Step({ transactional: true, compensate: 'unbook', timeout: '3s', ...PERSISTENT })
-  async book({ manager, sagaId }: TransactionalStepContext<RigInput>): Promise<string> {
-    await manager.query('INSERT INTO ledger VALUES ($1, $2)', [sagaId, 'booked']);
+  async book({ transaction, sagaId }: TransactionalStepContext<RigInput, object, Queries>): Promise<string> {
+    await transaction.query('INSERT INTO ledger VALUES ($1, $2)', [sagaId, 'booked']);
     return 'booked';
   }
-  async unbook({ manager, sagaId }: TransactionalCompensationContext<RigInput, string>): Promise<void> {
-    await manager.query('INSERT INTO ledger VALUES ($1, $2)', [sagaId, 'unbooked']);
+  async unbook({
+    transaction,
+    sagaId,
+  }: TransactionalCompensationContext<RigInput, string, object, Queries>): Promise<void> {
+    await transaction.query('INSERT INTO ledger VALUES ($1, $2)', [sagaId, 'unbooked']);
   }
   @Step({ compensate: 'undo' }) confirm(ctx: StepContext<RigInput>) {
     return this.last(ctx);

@@ -2,12 +2,11 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { TypeOrmModule } from '@nestjs/typeorm';
-import { SagaModule } from 'nestjs-durable-saga';
 import { DataSource } from 'typeorm';
 import { Participants } from './participants.js';
 import { RIG_SAGAS } from './rig-sagas.js';
 import { rollingSaga } from './rolling.saga.js';
+import { POOL_SIZE, sagaModules } from './saga-modules.js';
 
 /** What the rig does to this process from inside. */
 export type WorkerCommand =
@@ -18,14 +17,13 @@ export type WorkerCommand =
   /** See wall-clock.ts. */
   | { readonly type: 'shift-clock'; readonly by: number };
 
-const POOL_SIZE = 10;
 const versions = (process.env.ROLLING ?? '1').split(',').map(Number);
 
 @Module({
-  imports: [
-    TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL, poolSize: POOL_SIZE }),
-    SagaModule.forRoot({ worker: { lease: Number(process.env.LEASE), pollInterval: 200 } }),
-  ],
+  imports: sagaModules(process.env.DATABASE_URLS!.split(' '), {
+    lease: Number(process.env.LEASE),
+    pollInterval: 200,
+  }),
   providers: [Participants, ...RIG_SAGAS, ...versions.map(rollingSaga)],
 })
 class WorkerModule {}

@@ -88,32 +88,34 @@ function failureText({ state: { failure }, failedAttempt }: Checkpoint): string 
 
 /**
  * What only sagas that were rolled back to a savepoint have, those with signals, those whose rollback a pivot has to
- * decide, or has overtaken, and those whose steps have notes; null, and no cost, for the others.
+ * decide, or has overtaken, those that wait for their rate limit, and those whose steps have notes; null, and no cost, for
+ * the others.
  */
 function sagaProgress({ state, notes }: Checkpoint): string | undefined {
   const { round, rollbackTo, lastTakenSignals, steps, pendingRollback, overtaken } = state;
+  const turn = typeof state.turn === 'object' ? state.turn : undefined;
   const awaits = awaitedSignals(steps);
   const isPlain =
     round === 1 && rollbackTo === undefined && lastTakenSignals === undefined && awaits.length === 0;
-  const isLeftAlone = pendingRollback === undefined && overtaken === undefined;
+  const isLeftAlone = pendingRollback === undefined && overtaken === undefined && turn === undefined;
   if (isPlain && isLeftAlone && notes === undefined) return undefined;
   return JSON.stringify({
     ...(round > 1 && { round }),
-    ...{ rollbackTo, lastTakenSignals, pendingRollback, overtaken },
+    ...{ rollbackTo, lastTakenSignals, pendingRollback, overtaken, turn },
     ...(awaits.length > 0 && { awaits }),
     ...(notes && { notes: notesToJson(notes) }),
   });
 }
 
-/** What only steps of forks, fan-outs and savepoints, failed optional ones, those with a rate limit or lost attempts, and sub-sagas have. */
+/** What only steps of forks, fan-outs and savepoints, failed optional ones, those with a limit or lost attempts, and sub-sagas have. */
 function stepProgress(step: StepState): string | undefined {
-  const { round, returns, items, wonBy, permit, pruned, continued, child, wait, lost } = step;
+  const { round, returns, items, wonBy, permit, slot, pruned, continued, child, wait, lost } = step;
   const isPlain = round === 1 && returns === 0 && items === undefined && wonBy === undefined && !pruned;
   const isAlone = child === undefined && wait === undefined && lost === undefined && continued === undefined;
-  if (isPlain && permit === undefined && isAlone) return undefined;
+  if (isPlain && permit === undefined && slot === undefined && isAlone) return undefined;
   const limitKey = permit === undefined ? undefined : step.limitKey;
   return JSON.stringify({
-    ...{ round, returns, items, wonBy, permit, limitKey },
+    ...{ round, returns, items, wonBy, permit, limitKey, slot },
     ...{ pruned, continued, child, wait, lost },
   });
 }

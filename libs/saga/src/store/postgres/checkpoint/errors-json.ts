@@ -1,4 +1,5 @@
 import type { AttemptError, SerializedError } from '../../../definition/types/saga-failure.js';
+import { errorOf } from '../../../machine/attempt-error.js';
 import { isSameError, repeated, type RepeatedError } from '../../../machine/step-notes.js';
 
 /** An error as a step's row has it: `frames` is a stack without its first line, which is the name and the message again. */
@@ -19,7 +20,7 @@ export function errorsToJson(errors: readonly AttemptError[]): ErrorsJson {
 
 export function errorsOfJson(json: ErrorsJson): AttemptError[] {
   const errors: AttemptError[] = [];
-  for (const one of json) errors.push(isRepeat(one) ? repeated(errors.at(-1)!, one) : ofJson(one));
+  for (const one of json) errors.push(isRepeat(one) ? repeated(errors.at(-1)!, one) : attemptOfJson(one));
   return errors;
 }
 
@@ -33,22 +34,28 @@ function isRepeat(one: ErrorsJson[number]): one is RepeatedError {
   return Array.isArray(one);
 }
 
-const firstLineOf = ({ name, message }: SerializedError): string => `${name}: ${message}\n`;
+const firstLineOf = ({ name, message }: Pick<SerializedError, 'name' | 'message'>): string =>
+  `${name}: ${message}\n`;
 
 function toJson<E extends SerializedError>(error: E): ErrorJson<E> {
-  const { stack, cause, ...rest } = error;
+  const { stack, cause } = error;
   const first = firstLineOf(error);
-  const told = stack?.startsWith(first)
-    ? { frames: stack.slice(first.length) }
-    : stack !== undefined && { stack };
-  return { ...rest, ...told, ...(cause && { cause: toJson(cause) }) } as ErrorJson<E>;
+  const json: Record<string, unknown> = Object.assign<Record<string, unknown>, E>({}, error);
+  if (stack?.startsWith(first)) {
+    json.stack = undefined;
+    json.frames = stack.slice(first.length);
+  }
+  if (cause) json.cause = toJson(cause);
+  return json as ErrorJson<E>;
 }
 
-function ofJson<E extends SerializedError>({ frames, cause, ...rest }: ErrorJson<E>): E {
-  const error = rest as unknown as E;
-  return {
-    ...error,
-    ...(frames !== undefined && { stack: firstLineOf(error) + frames }),
-    ...(cause && { cause: ofJson(cause) }),
-  };
+function attemptOfJson(json: ErrorJson<AttemptError>): AttemptError {
+  const { attempt, at, during } = json;
+  return Object.assign(ofJson(json), { attempt, at, during });
+}
+
+function ofJson(json: ErrorJson<SerializedError>): SerializedError {
+  const { name, message, code, frames, cause } = json;
+  const stack = frames === undefined ? json.stack : firstLineOf(json) + frames;
+  return errorOf({ name, message, code, stack, cause: cause && ofJson(cause) });
 }

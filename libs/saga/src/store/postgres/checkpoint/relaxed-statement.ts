@@ -25,8 +25,8 @@ export function relaxedCall(
   if (!isRelaxed && checkpoints.every(({ after }) => after === undefined)) return call;
   const { statement } = call;
   const parameters = [...call.parameters, ...fencingParameters(checkpoints)];
-  if (isRelaxed && (statement === 'checkpoint' || statement === 'checkpointOne'))
-    return { statement: `${statement}Relaxed`, parameters };
-  const select = fenced(`"${schema}"`, writes[statement], call.parameters.length);
+  const isHot = call.select === undefined && (statement === 'checkpoint' || statement === 'checkpointOne');
+  if (isRelaxed && isHot) return { statement: `${statement}Relaxed`, parameters };
+  const select = fenced(`"${schema}"`, call.select ?? writes[statement], call.parameters.length);
   return { statement, select: isRelaxed ? relaxed(select) : select, parameters };
 }

@@ -18,6 +18,11 @@ export class Select {
     return new Select(`${setting}, ${this.selected}`, this.from);
   }
 
+  /** The same, and this call after what it selects: a SELECT without rows to sort evaluates its list in order. */
+  then(call: string): Select {
+    return new Select(`${this.selected}, ${call}`, this.from);
+  }
+
   /**
    * The same, from the rows of a call that is made first.
    * @throws Error if it selects from something already

@@ -3,6 +3,7 @@ import { sizeOfSaga, SMALL_SAGA } from '../../../engine/ports/payload-size.js';
 import type { Claim, ClaimBytes, ClaimedSaga, ClaimRequest } from '../../../engine/ports/saga-store.js';
 import type { Checkpoint } from '../../../engine/ports/checkpoint.js';
 import type { Lease, StoredSaga } from '../../../engine/ports/stored-saga.js';
+import { BacklogPosition } from './backlog-position.js';
 import { isToEnqueue, type EnqueuedRow, enqueued, enqueueParameters } from './lock-enqueue.js';
 import type { Query, SagaReader, Taken } from '../read/saga-reader.js';
 import type { Statements } from '../statements.js';
@@ -21,6 +22,8 @@ interface ClaimedRow extends StoredSagaRow {
   readonly next_due_at: number | null;
   /** How many were left, for want of room for their bytes. */
   readonly heavy: number;
+  /** See PositionedClaim. */
+  readonly last: number | null;
   /** Its steps and signals are older than the row itself. */
   readonly torn: boolean;
   /** The first row has what is due, in its order; the others have null. */
@@ -36,6 +39,8 @@ interface Round {
   waiting: number;
   /** Some were left for want of room for their bytes. */
   heavy: boolean;
+  /** More may be due before the place in the backlog where the claim began. */
+  isPartial: boolean;
 }
 
 /**
@@ -55,10 +60,18 @@ export class SagaClaims {
     private readonly reader: SagaReader,
     /** Sends the claim itself. To plan it takes as long as to take a few sagas. */
     private readonly prepared: Query = query,
+    private readonly position = new BacklogPosition(),
   ) {}
 
   async claim(request: ClaimRequest): Promise<Claim> {
-    const round: Round = { ready: [], now: 0, nextDueAt: Infinity, waiting: 0, heavy: false };
+    const round: Round = {
+      ready: [],
+      now: 0,
+      nextDueAt: Infinity,
+      waiting: 0,
+      heavy: false,
+      isPartial: false,
+    };
     try {
       do await this.takeRound(request, round);
       while (goesOn(request, round));
@@ -84,14 +97,18 @@ export class SagaClaims {
     });
     round.nextDueAt = Infinity;
     round.waiting = 0;
+    round.isPartial = false;
     // Neither comes first always: under load, what comes first may take all of the room.
     this.keyedFirst = !this.keyedFirst;
     const parts = [[this.sql.claimLimited, limited] as const, [this.sql.claimKeyed, keyed] as const];
     for (const [sql, sagas] of this.keyedFirst ? parts.reverse() : parts)
       if (sagas.length > 0)
         await this.take(await this.claimLimited(sql, room(), sagas, plain), request, round);
-    if (plain.length > 0 || limited.length + keyed.length === 0)
-      await this.take(await this.claimPlain(room(), plain), request, round);
+    if (plain.length > 0 || limited.length + keyed.length === 0) {
+      const claim = await this.claimPlain(room(), plain);
+      round.isPartial = claim.isPartial;
+      await this.take(claim, request, round);
+    }
   }
 
   /** Those that have to wait for their semantic lock are let go. */
@@ -115,14 +132,17 @@ export class SagaClaims {
   private async claimPlain(
     { lease, limit, bytes = ALL_ROOM }: ClaimRequest,
     sagas: readonly ClaimedSaga[],
-  ): Promise<Claim> {
+  ): Promise<Claim & Pick<Round, 'isPartial'>> {
+    const { from } = this.position;
     const rows = await this.prepared<ClaimedRow>(this.sql.claim, [
       ...namesAndVersions(sagas),
       ...[limit, lease.worker, lease.duration],
       ...[this.reader.pageBytes, Math.floor(Math.min(bytes.room, Number.MAX_SAFE_INTEGER)), bytes.alone],
+      from ?? null,
     ]);
-    const { now, next_due_at, heavy } = rows[0]!;
+    const { now, next_due_at, heavy, last } = rows[0]!;
     const taken = inOrder(rows.filter((row) => row.id !== null));
+    const isPartial = this.position.claimed({ from, limit, taken: taken.length, last });
     const anew = taken.filter((row) => row.torn || row.in_parts);
     const read = await this.orGiveBack(this.readAll(leasesOf(anew), lease), leasesOf(taken), lease);
     const whole = new Map(read.map((saga) => [saga.id, saga]));
@@ -134,6 +154,7 @@ export class SagaClaims {
       now,
       nextDueAt: next_due_at ?? undefined,
       heavy: heavy > 0,
+      isPartial,
     };
   }
 
@@ -213,9 +234,10 @@ export class SagaClaims {
 
 /**
  * Those that have to wait for their lock made room for others. Of a limited name they gave a place back, too: the next
- * round takes it, or announces it.
+ * round takes it, or announces it. A claim that began in a backlog, and found its end, is repeated from the beginning.
  */
-function goesOn(request: ClaimRequest, { ready, waiting }: Round): boolean {
+function goesOn(request: ClaimRequest, { ready, waiting, isPartial }: Round): boolean {
+  if (isPartial && ready.length < request.limit) return true;
   const isFull =
     ready.length >= request.limit && request.sagas.every(({ concurrency }) => concurrency === undefined);
   return waiting > 0 && !isFull;

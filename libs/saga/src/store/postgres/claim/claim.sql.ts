@@ -4,6 +4,8 @@ import { storedSagaColumns } from '../read/stored-saga.sql.js';
 /** Rows looked at for the next due time, beside those taken: with priorities, the next by rank may not be the next due. */
 export const LOOK_AHEAD = 50;
 
+const FROM = `coalesce(to_timestamp($9::float8 / 1000), '-infinity')`;
+
 /**
  * Takes due sagas, most urgent first, with their steps.
  *
@@ -19,11 +21,12 @@ export const LOOK_AHEAD = 50;
  * next_due_at comes from the first rows that were not taken, so that a backlog costs no more than a few rows. It
  * is in the past when one of them is due but locked: it was skipped, though it may be free a moment later.
  * heavy: how many were left since there is no room for their bytes. They are no reason to look again at once.
- * $1 names, $2 versions, $3 limit, $4 worker, $5 lease in ms, $6 to $8: see due_1.
+ * $1 names, $2 versions, $3 limit, $4 worker, $5 lease in ms, $6 to $8: see due_1, $9 the rank from which on, in ms: see
+ * backlog-position.ts.
  */
 export const claimSql = (schema: string): string => `
 WITH due AS MATERIALIZED (
-  SELECT * FROM ${schema}.due_1($1::text[], $2::int[], $3::int, $6::bigint, $7::bigint, $8::boolean)
+  SELECT * FROM ${schema}.due_1($1::text[], $2::int[], $3::int, $6::bigint, $7::bigint, $8::boolean, ${FROM})
 ), taken AS (
   UPDATE ${schema}.instance i SET
     epoch = i.epoch + 1,
@@ -38,9 +41,10 @@ WITH due AS MATERIALIZED (
   RETURNING i.*
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
-  (SELECT (extract(epoch FROM min(n.due_at)) * 1000)::float8 FROM ${schema}.upcoming_1($1::text[], $2::int[], $3::int + ${LOOK_AHEAD}) n
+  (SELECT (extract(epoch FROM min(n.due_at)) * 1000)::float8 FROM ${schema}.upcoming_1($1::text[], $2::int[], $3::int + ${LOOK_AHEAD}, ${FROM}) n
    WHERE NOT EXISTS (SELECT FROM due, unnest(due.ids || due.heavy) AS seen(id) WHERE seen.id = n.id)) AS next_due_at,
   (SELECT cardinality(heavy) FROM due) AS heavy,
+  (SELECT (extract(epoch FROM last) * 1000)::float8 FROM due) AS last,
   t.*
 FROM (SELECT 1) one LEFT JOIN LATERAL (
   SELECT ${storedSagaColumns(schema, 'taken', 'taken.id = (SELECT in_parts FROM due)')},

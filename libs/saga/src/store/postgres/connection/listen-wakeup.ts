@@ -146,7 +146,7 @@ export class ListenWakeup implements Wakeup {
 
 function parse(payload: string): WakeupMessage | undefined {
   const [type, id] = payload.split(':', 2) as [string, string?];
-  if (type === 'due' || type === 'published') return { type };
+  if (type === 'due' || type === 'published' || type === 'pauses') return { type };
   if ((type === 'look' || type === 'settled') && id !== undefined) return { type, id };
   return undefined;
 }

@@ -1,9 +1,11 @@
+import { stepDecidedOn } from '../../../definition/graph/saga-graph.js';
 import { dueAfter, type Edit } from '../../../engine/ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from '../../../engine/ports/checkpoint.js';
 import type { PutBack } from '../../../engine/ports/put-back.js';
 import { type StoredSaga } from '../../../engine/ports/stored-saga.js';
 import { differingSteps } from '../../../machine/differing-steps.js';
 import { attemptOfFailure } from '../../../machine/failed-attempt.js';
+import { openApprovalsAfter } from '../../../machine/open-approvals.js';
 import { withoutNotes } from '../../../machine/step-notes.js';
 import { sendSignals } from '../signals/postgres-signals.js';
 import type { Statements } from '../statements.js';
@@ -29,6 +31,8 @@ export async function applyEdit(on: EditTransaction, saga: StoredSaga, edit: Edi
   if ('putBack' in edit) return putBack(on, saga, edit.putBack);
   if ('signal' in edit) {
     await sendSignals(on.query, on.sql, [{ ...edit.signal, target: { id: saga.id } }]);
+    const step = stepDecidedOn(edit.signal.name);
+    if (step !== undefined) await on.query(on.sql.endTask, [saga.id, step]);
   } else if ('requestCancel' in edit) {
     await on.query(on.sql.requestCancel, [saga.id, edit.requestCancel.reason ?? null]);
     await on.notify(`look:${saga.id}`);
@@ -56,6 +60,7 @@ async function saveState(
     changed,
     notes: withoutNotes(saga.notes, changed),
     failedAttempt: attemptOfFailure(edit.state),
+    openApprovals: openApprovalsAfter(saga.state, edit.state),
     step: edit.step,
     advances: true,
     cancelSeen: true,

@@ -1,12 +1,12 @@
 import { isUndone } from '../schema/functions/lock-queue.function.js';
-import { recentOperations } from './operation.sql.js';
+import { loadedOperations } from './operation.sql.js';
 import { storedSagaColumns } from '../read/stored-saga.sql.js';
 
 /** What of a saga is shown to people alone, beside what a worker needs. @param i the alias of the instance row */
 export const aroundSaga = (schema: string, i: string): string => `
   CASE WHEN ${i}.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(${i}.name, ${i}.lock_key) END AS lock_holder,
   CASE WHEN ${i}.due_at <= now() THEN ${schema}.slots_taken_1(${i}.name, ${i}.limit_key) END AS slots_taken, ${i}.limit_key,
-  ${recentOperations(schema, i)} AS operations, ${i}.input_replaced, ${i}.started_input::text AS started_input`;
+  ${loadedOperations(schema, i)} AS operations, ${i}.input_replaced, ${i}.started_input::text AS started_input`;
 
 /** One saga by id ($1; in parts from $2 bytes), with what it may be waiting for: who holds its semantic lock, how many leases of its name count. */
 export const loadByIdSql = (schema: string): string => `
@@ -44,6 +44,10 @@ WHERE id = $1::uuid`;
 export const requestCancelSql = (schema: string): string => `
 UPDATE ${schema}.instance SET cancel_requested_at = now(), cancel_reason = $2, pause_requested = false
 WHERE id = $1::uuid AND cancel_requested_at IS NULL`;
+
+/** A step ($2) of a saga ($1) has been decided on. */
+export const endTaskSql = (schema: string): string => `
+DELETE FROM ${schema}.task WHERE saga_id = $1::uuid AND step = $2`;
 
 export const requestPauseSql = (schema: string): string => `
 UPDATE ${schema}.instance SET pause_requested = true WHERE id = $1::uuid`;

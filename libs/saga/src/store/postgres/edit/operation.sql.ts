@@ -8,10 +8,22 @@ const operationJson = (o: string, isGiven: string): string => `json_build_object
   'given', CASE WHEN ${isGiven} THEN ${o}.given::text END,
   'at', (extract(epoch FROM ${o}.at) * 1000)::float8)`;
 
-/** What operators did last, oldest first, as JSON. Plan: the end of operation_pkey. @param i the alias of the instance row */
-export const recentOperations = (schema: string, i: string): string => `
+/**
+ * What operators did last, and the proposals that others may still join, oldest first, as JSON: `loadedOperations` in SQL.
+ * Plan: the end of operation_pkey, whose last number says whether there is more. Only then the rest of the saga's
+ * operations is read, for its open proposals.
+ * @param i the alias of the instance row
+ */
+export const loadedOperations = (schema: string, i: string): string => `
 (SELECT json_agg(${operationJson('o', 'o.proposed')} ORDER BY o.number) FROM (
-  SELECT * FROM ${schema}.operation WHERE saga_id = ${i}.id ORDER BY number DESC LIMIT ${RECENT_OPERATIONS}) o)`;
+  (SELECT * FROM ${schema}.operation WHERE saga_id = ${i}.id ORDER BY number DESC LIMIT ${RECENT_OPERATIONS})
+  UNION ALL
+  SELECT p.* FROM ${schema}.operation p
+  WHERE p.saga_id = ${i}.id AND p.proposed
+    AND p.number <= (SELECT max(l.number) - ${RECENT_OPERATIONS} FROM ${schema}.operation l WHERE l.saga_id = ${i}.id)
+    AND (p.revision = ${i}.checkpoints OR p.action = 'approve' AND NOT EXISTS (
+      SELECT FROM ${schema}.operation d WHERE d.saga_id = p.saga_id AND d.number > p.number AND d.step = p.step
+        AND NOT d.proposed AND d.action IN ('approve', 'reject')))) o)`;
 
 /**
  * Keeps what an operator did, under the lock of the saga's row.

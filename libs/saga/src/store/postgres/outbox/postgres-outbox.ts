@@ -126,6 +126,13 @@ export class PostgresOutbox {
     return { lanes, messages, found: rows.length > 0 };
   }
 
+  /** The lanes that are leased by a relay. Plan: 64 rows at most. */
+  async lanesOf(relay: string): Promise<Taken['lanes']> {
+    return (await this.sql.query(`SELECT lane, epoch FROM ${this.s}.outbox_lane WHERE leased_by = $1`, [
+      relay,
+    ])) as Taken['lanes'];
+  }
+
   async settle(lanes: Taken['lanes'], settlement: Settlement): Promise<void> {
     const { sent, failed, behind, unfinished } = settlement;
     await this.sql.query(

@@ -31,7 +31,7 @@ const COLUMNS =
 /** Newest first, by id: ids made here carry their time (UUIDv7), and the primary key serves the order and the page. */
 export async function findSagas(sql: Sql, schema: string, filter: StoreFilter): Promise<StoredSummary[]> {
   if (filter.status?.length === 0) return [];
-  const { conditions, values } = conditionsOf(filter);
+  const { conditions, values } = conditionsOf(filter, schema);
   const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
   const rows = await sql.query<SummaryRow[]>(
     `SELECT ${COLUMNS} FROM "${schema}".instance i ${where} ORDER BY i.id DESC LIMIT ${filter.limit}`,
@@ -40,7 +40,7 @@ export async function findSagas(sql: Sql, schema: string, filter: StoreFilter): 
   return rows.map(toSummary);
 }
 
-function conditionsOf(filter: StoreFilter): { conditions: string[]; values: unknown[] } {
+function conditionsOf(filter: StoreFilter, schema: string): { conditions: string[]; values: unknown[] } {
   const { before, name, status, correlationId, tags, createdAfter, createdBefore } = filter;
   const values: unknown[] = [];
   const conditions: string[] = [];
@@ -66,7 +66,32 @@ function conditionsOf(filter: StoreFilter): { conditions: string[]; values: unkn
     conditions.push(`i.tags @> ${given(JSON.stringify(tags))}`);
   if (createdAfter !== undefined) conditions.push(`i.created_at >= ${given(createdAfter)}`);
   if (createdBefore !== undefined) conditions.push(`i.created_at < ${given(createdBefore)}`);
+  conditions.push(...conditionsOfProgress(filter, schema, given));
   return { conditions, values };
+}
+
+/** These have no index: they are checked for each saga that the other conditions and the page lead to. */
+function conditionsOfProgress(
+  { finishedAfter, finishedBefore, step, waitingFor, overdue, errorCode }: StoreFilter,
+  schema: string,
+  given: (value: unknown) => string,
+): string[] {
+  const conditions: string[] = [];
+  if (finishedAfter !== undefined) conditions.push(`i.finished_at >= ${given(finishedAfter)}`);
+  if (finishedBefore !== undefined) conditions.push(`i.finished_at < ${given(finishedBefore)}`);
+  if (step !== undefined) conditions.push(`${given(step)} = ANY(string_to_array(i.step, ', '))`);
+  if (waitingFor !== undefined)
+    conditions.push(`i.progress::jsonb @> ${given(JSON.stringify({ awaits: [waitingFor] }))}::jsonb`);
+  if (overdue !== undefined)
+    conditions.push(`(i.sla_at <= COALESCE(i.finished_at, now())) IS ${overdue ? '' : 'NOT '}TRUE`);
+  if (errorCode !== undefined) {
+    const error = given(JSON.stringify([{ code: errorCode }]));
+    conditions.push(
+      `(i.failure->'error'->>'code' = ${given(errorCode)} OR EXISTS (SELECT FROM "${schema}".step s ` +
+        `WHERE s.saga_id = i.id AND s.errors::jsonb @> ${error}::jsonb))`,
+    );
+  }
+  return conditions;
 }
 
 function toSummary(row: SummaryRow): StoredSummary {

@@ -7,7 +7,8 @@ export type OverdueRow = Omit<OverdueSaga, 'correlationId' | 'slaAt'> & {
 };
 
 /** What `stats` returns. */
-export type StatsRow = Omit<StoreStats, 'oldestDue' | 'oldestMessage'> & {
+export type StatsRow = Omit<StoreStats, 'oldestDue' | 'oldestMessage' | 'pausedSteps'> & {
+  readonly paused_steps: StoreStats['pausedSteps'];
   readonly oldest_due: number | null;
   readonly oldest_message: number | null;
 };
@@ -16,6 +17,7 @@ export function toOverdueSaga({ correlation_id, sla_at, ...row }: OverdueRow): O
   return { ...row, correlationId: correlation_id ?? undefined, slaAt: sla_at };
 }
 
-export function toStoreStats({ oldest_due, oldest_message, ...stats }: StatsRow): StoreStats {
-  return { ...stats, oldestDue: oldest_due ?? undefined, oldestMessage: oldest_message ?? undefined };
+export function toStoreStats({ oldest_due, oldest_message, paused_steps, ...stats }: StatsRow): StoreStats {
+  const oldest = { oldestDue: oldest_due ?? undefined, oldestMessage: oldest_message ?? undefined };
+  return { ...stats, ...oldest, pausedSteps: paused_steps };
 }

@@ -4,7 +4,7 @@ import { type ErrorsJson, errorsOfJson } from '../checkpoint/errors-json.js';
 import { type NotesJson, notesOfJson } from '../checkpoint/notes-json.js';
 import { type OperationJson, toStoredOperation } from '../edit/stored-operation.js';
 import { type FailedAttempt, failureOf } from '../../../machine/failed-attempt.js';
-import type { LostLease, SagaState, StepState } from '../../../machine/saga-state.js';
+import type { LostLease, SagaState, SagaTurn, StepState } from '../../../machine/saga-state.js';
 import { StepMapBuilder } from '../../../machine/step-map.js';
 import { type StepNote, type StepNotes, withNote } from '../../../machine/step-notes.js';
 import type { SagaStatus, StepStatus } from '../../../definition/types/saga-status.js';
@@ -23,7 +23,7 @@ export interface StoredSagaRow {
   progress:
     | (Partial<
         Pick<SagaState, 'round' | 'rollbackTo' | 'lastTakenSignals' | 'pendingRollback' | 'overtaken'>
-      > & { notes?: NotesJson })
+      > & { notes?: NotesJson; turn?: SagaTurn })
     | null;
   deadline_at: number | null;
   input: string | null;
@@ -87,7 +87,7 @@ export interface StepJson {
   errors: ErrorsJson | null;
   progress: Pick<
     StepState,
-    | ('round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'limitKey')
+    | ('round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'limitKey' | 'slot')
     | ('pruned' | 'continued' | 'child' | 'wait' | 'lost')
   > | null;
   startedAt: number;
@@ -179,6 +179,7 @@ function toState(row: StoredSagaRow, steps: SagaState['steps']): SagaState {
     lastTakenSignals: row.progress?.lastTakenSignals,
     ...(row.progress?.pendingRollback && { pendingRollback: row.progress.pendingRollback }),
     ...(row.progress?.overtaken && { overtaken: row.progress.overtaken }),
+    ...(row.progress?.turn && { turn: row.progress.turn }),
     steps,
   };
 }
@@ -231,6 +232,7 @@ function toRowState(step: StepJson): StepState {
     child: step.progress?.child,
     wait: step.progress?.wait,
     ...(step.progress?.limitKey !== undefined && { limitKey: step.progress.limitKey }),
+    ...(step.progress?.slot && { slot: step.progress.slot }),
     ...(step.progress?.continued && { continued: true }),
     ...(step.progress?.lost && { lost: step.progress.lost }),
   };

@@ -8,7 +8,7 @@ import type { MigrationSql } from './frozen/migration-sql.js';
 
 /** All functions of the outbox and the inbox. */
 export const MESSAGING_FUNCTIONS = ['publish_1', ...RELAY_FUNCTIONS, ...INBOX_FUNCTIONS];
-const TABLES = ['outbox', 'outbox_lane', 'relay', 'inbox'];
+export const MESSAGING_TABLES: readonly string[] = ['outbox', 'outbox_lane', 'relay', 'inbox'];
 
 /**
  * The outbox and the inbox, which participants without sagas have as well. Idempotent, so that it may be applied by
@@ -87,7 +87,7 @@ ${ORDER_COLUMNS.slice(1)}
     ],
     down: [
       ...MESSAGING_FUNCTIONS.map((one) => `DROP FUNCTION IF EXISTS ${schema}.${one}`),
-      ...TABLES.map((one) => `DROP TABLE IF EXISTS ${schema}.${one}`),
+      ...MESSAGING_TABLES.map((one) => `DROP TABLE IF EXISTS ${schema}.${one}`),
     ],
   };
 };

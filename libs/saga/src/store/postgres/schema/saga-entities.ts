@@ -49,7 +49,7 @@ export class SagaInstance {
   /**
    * For sagas that were rolled back to a savepoint: the round, and the savepoint. For sagas with signals: by name the
    * number of the last signal taken, and the names that are waited for. For sagas whose rollback waits for a pivot, or
-   * was overtaken by one: the cause of the rollback. For sagas that roll back or retry: by the step's name, what has
+   * was overtaken by one: the cause of the rollback. For sagas with a rate limit: when they may begin. For sagas that roll back or retry: by the step's name, what has
    * changed of the step since its row was written.
    */
   progress!: {
@@ -59,6 +59,7 @@ export class SagaInstance {
     awaits?: string[];
     pendingRollback?: object;
     overtaken?: object;
+    turn?: object;
     notes?: object;
   } | null;
   /** No going forward past it. */
@@ -153,13 +154,13 @@ export class SagaStep {
   /**
    * For steps in forks, fan-outs and after savepoints: round, items, the winner, whether it was pruned. For
    * failed optional steps: that the saga continues. For steps with
-   * a rate limit: when it may begin, and the key of the limit. For sub-saga steps: the saga that they started. For waiting steps: what they wait
+   * a rate limit: when it may begin, and the key of the limit. For steps that wait for a slot of their concurrency: of which key, since when. For sub-saga steps: the saga that they started. For waiting steps: what they wait
    * for.
    */
   progress!: Partial<
     Pick<
       StepState,
-      | ('round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'limitKey')
+      | ('round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'limitKey' | 'slot')
       | ('pruned' | 'continued' | 'child' | 'wait')
     >
   > | null;

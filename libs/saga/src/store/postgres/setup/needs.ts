@@ -1,5 +1,5 @@
-import { MESSAGING_FUNCTIONS } from '../schema/create-messaging-tables.js';
-import { SAGA_FUNCTIONS } from '../schema/create-saga-tables.js';
+import { MESSAGING_FUNCTIONS, MESSAGING_TABLES } from '../schema/create-messaging-tables.js';
+import { SAGA_FUNCTIONS, SAGA_TABLES } from '../schema/create-saga-tables.js';
 import { PARTITION_FUNCTIONS } from '../schema/functions/partition.function.js';
 import type { Partitions } from '../schema/partition-saga-tables.js';
 import { messagingMigrations, sagaMigrations } from '../schema/saga-migrations.js';
@@ -25,7 +25,7 @@ const instancesOf = (classes: readonly (new () => unknown)[]): SagaMigration[] =
 export const MESSAGING_NEEDS: Needs = {
   module: 'SagaMessagingModule',
   migrations: 'messagingMigrations',
-  tables: ['outbox', 'outbox_lane', 'relay', 'inbox'],
+  tables: MESSAGING_TABLES,
   sequences: [],
   functions: MESSAGING_FUNCTIONS,
   migrationsOf: (schema) => instancesOf(messagingMigrations(schema)),
@@ -34,18 +34,7 @@ export const MESSAGING_NEEDS: Needs = {
 export const SAGA_NEEDS: Needs = {
   module: 'SagaModule',
   migrations: 'sagaMigrations',
-  tables: [
-    'instance',
-    'step',
-    'signal',
-    'operation',
-    'graph',
-    'rate_limit',
-    'concurrency',
-    'schedule',
-    'shard',
-    ...MESSAGING_NEEDS.tables,
-  ],
+  tables: [...SAGA_TABLES, ...MESSAGING_TABLES],
   sequences: ['lock_position'],
   functions: [...SAGA_FUNCTIONS, ...MESSAGING_NEEDS.functions],
   migrationsOf: (schema) => instancesOf(sagaMigrations(schema)),

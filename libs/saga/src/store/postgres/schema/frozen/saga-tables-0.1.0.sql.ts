@@ -105,6 +105,18 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         PRIMARY KEY (saga_id, number)
       )`,
     `
+      CREATE TABLE IF NOT EXISTS "{schema}".task (
+        saga_id uuid NOT NULL,
+        step text NOT NULL,
+        saga text NOT NULL,
+        since timestamptz NOT NULL,
+        PRIMARY KEY (saga_id, step)
+      )`,
+    `
+      CREATE INDEX IF NOT EXISTS task_oldest ON "{schema}".task (since, saga_id, step)`,
+    `
+      CREATE INDEX IF NOT EXISTS task_of_step ON "{schema}".task (saga, step, since, saga_id)`,
+    `
       CREATE TABLE IF NOT EXISTS "{schema}".graph (
         name text NOT NULL,
         version int NOT NULL,
@@ -128,6 +140,33 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
     `
       CREATE INDEX IF NOT EXISTS rate_limit_idle ON "{schema}".rate_limit (saga, step, idle_at)
         WHERE idle_at IS NOT NULL`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".step_limit (
+        saga text NOT NULL,
+        step text NOT NULL,
+        key text NOT NULL,
+        checked_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (saga, step, key)
+      ) WITH (fillfactor = 50)`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".step_slot (
+        saga text NOT NULL,
+        step text NOT NULL,
+        key text NOT NULL,
+        saga_id uuid NOT NULL,
+        step_key text NOT NULL,
+        number bigint GENERATED ALWAYS AS IDENTITY,
+        epoch int NOT NULL,
+        turn int NOT NULL,
+        state text NOT NULL,
+        called_at timestamptz,
+        PRIMARY KEY (saga, step, key, saga_id, step_key)
+      )`,
+    `
+      CREATE INDEX IF NOT EXISTS step_slot_waiting ON "{schema}".step_slot (saga, step, key, number)
+        WHERE state = 'waiting'`,
+    `
+      CREATE INDEX IF NOT EXISTS step_slot_used ON "{schema}".step_slot (saga, step, key) WHERE state <> 'waiting'`,
     `
       CREATE TABLE IF NOT EXISTS "{schema}".concurrency (
         saga text PRIMARY KEY,
@@ -153,6 +192,21 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         skipped_at timestamptz
       ) WITH (fillfactor = 50)`,
     `
+      CREATE TABLE IF NOT EXISTS "{schema}".step_pause (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        saga text NOT NULL,
+        step text NOT NULL,
+        paused_at timestamptz NOT NULL DEFAULT now(),
+        paused_by text,
+        pause_reason text,
+        resumed_at timestamptz,
+        resumed_by text,
+        resume_reason text,
+        woken boolean NOT NULL DEFAULT false
+      )`,
+    `
+      CREATE UNIQUE INDEX IF NOT EXISTS step_pause_active ON "{schema}".step_pause (saga, step) WHERE resumed_at IS NULL`,
+    `
       CREATE TABLE IF NOT EXISTS "{schema}".shard (
         single boolean PRIMARY KEY DEFAULT true CHECK (single),
         name text NOT NULL,
@@ -161,7 +215,31 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         accepting boolean NOT NULL,
         changed_at timestamptz,
         changed_by text,
-        change_reason text
+        change_reason text,
+        received boolean NOT NULL DEFAULT false
+      )`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".moved (
+        id uuid PRIMARY KEY,
+        name text NOT NULL,
+        correlation_id text,
+        move uuid NOT NULL,
+        to_shard text NOT NULL,
+        state text NOT NULL,
+        rows json,
+        at timestamptz NOT NULL DEFAULT now()
+      )`,
+    `
+      CREATE UNIQUE INDEX IF NOT EXISTS moved_correlation ON "{schema}".moved (correlation_id, name)
+        WHERE correlation_id IS NOT NULL AND state <> 'returned'`,
+    `
+      CREATE INDEX IF NOT EXISTS moved_sealed ON "{schema}".moved (id) WHERE state = 'sealed'`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".arrived (
+        move uuid PRIMARY KEY,
+        saga_id uuid NOT NULL,
+        refused text,
+        at timestamptz NOT NULL DEFAULT now()
       )`,
     `
       CREATE INDEX IF NOT EXISTS instance_due ON "{schema}".instance (name, version, rank_at)
@@ -464,6 +542,59 @@ BEGIN
   FROM unnest($1, $2, $3, $4) AS w(id, epoch, number, holder)
   WHERE i.id = w.id AND i.epoch = w.epoch AND (i.checkpoints < w.number OR i.locked_by <> w.holder);
   IF FOUND THEN PERFORM pg_notify('{schema}_wakeup', 'due'); END IF;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".set_tags_1(uuid[], uuid[], text[]) RETURNS uuid[] LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  UPDATE "{schema}".instance i SET tags = w.tags::jsonb
+  FROM unnest($2, $3) AS w(id, tags)
+  WHERE i.id = w.id AND ($1 IS NULL OR w.id = ANY($1));
+  RETURN $1;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".rest_while_paused_1(uuid[], uuid[], text[]) RETURNS uuid[] LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  PERFORM FROM "{schema}".step_pause p
+  WHERE p.resumed_at IS NULL AND EXISTS (
+    SELECT FROM unnest($2, $3) AS w(id, step) JOIN "{schema}".instance i ON i.id = w.id
+    WHERE i.name = p.saga AND w.step = p.step)
+  ORDER BY p.id FOR SHARE OF p;
+
+  UPDATE "{schema}".instance u SET due_at = now(),
+    rank_at = now() - u.priority * interval '10000 milliseconds'
+  WHERE u.id = ANY(ARRAY(
+    SELECT i.id FROM unnest($2, $3) AS w(id, step) JOIN "{schema}".instance i ON i.id = w.id
+    WHERE ($1 IS NULL OR i.id = ANY($1)) AND i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND NOT EXISTS (
+      SELECT FROM "{schema}".step_pause p WHERE p.saga = i.name AND p.step = w.step AND p.resumed_at IS NULL)));
+  IF FOUND THEN PERFORM pg_notify('{schema}_wakeup', 'pauses'); END IF;
+  RETURN $1;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".moved_guard_1(uuid[]) RETURNS boolean LANGUAGE plpgsql AS $function$
+BEGIN
+  IF cardinality($1) = 0 THEN
+    RETURN true;
+  END IF;
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    INSERT INTO "{schema}".moved (id, name, correlation_id, move, to_shard, state)
+    SELECT i.id, i.name, i.correlation_id, i.id, '', 'sealed' FROM "{schema}".instance i WHERE i.id = ANY($1)
+      AND NOT EXISTS (SELECT FROM "{schema}".moved m WHERE m.id = i.id AND m.state = 'returned');
+    DELETE FROM "{schema}".moved m WHERE m.id = ANY($1) AND m.to_shard = '';
+  ELSIF EXISTS (
+    SELECT FROM "{schema}".instance i WHERE i.id = ANY($1) AND (
+      EXISTS (SELECT FROM "{schema}".moved m WHERE m.id = i.id AND m.state <> 'returned')
+      OR EXISTS (SELECT FROM "{schema}".moved m
+        WHERE m.correlation_id = i.correlation_id AND m.name = i.name AND m.state <> 'returned'))
+  ) THEN
+    RAISE EXCEPTION 'the saga was moved to another shard' USING ERRCODE = 'SG002';
+  END IF;
+  RETURN true;
+EXCEPTION WHEN unique_violation THEN
+  RAISE EXCEPTION 'the saga was moved to another shard' USING ERRCODE = 'SG002';
 END $function$`,
     `
 CREATE OR REPLACE FUNCTION "{schema}".reserve_1(text, text, text, int, float8, int, float8)
@@ -1032,8 +1163,8 @@ BEGIN
   RETURN saved;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".due_1(text[], int[], int, bigint, bigint, boolean,
-  OUT ids uuid[], OUT heavy uuid[], OUT in_parts uuid) LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION "{schema}".due_1(text[], int[], int, bigint, bigint, boolean, timestamptz,
+  OUT ids uuid[], OUT heavy uuid[], OUT in_parts uuid, OUT last timestamptz) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
@@ -1047,11 +1178,15 @@ BEGIN
   picked := ARRAY(
     SELECT c.id FROM unnest($1, $2) AS d(name, version) CROSS JOIN LATERAL (
       SELECT i.id, i.rank_at FROM "{schema}".instance i
-      WHERE i.name = d.name AND i.version = d.version AND i.rank_at <= now() AND i.due_at <= now()
+      WHERE i.name = d.name AND i.version = d.version AND i.rank_at >= $7 AND i.rank_at <= now() AND i.due_at <= now()
       ORDER BY i.rank_at LIMIT $3 FOR UPDATE SKIP LOCKED) c
     ORDER BY c.rank_at LIMIT $3);
   ids := picked;
-  IF cardinality(picked) = 0 OR "{schema}".bytes_at_most_1(picked) <= least($4, $5) THEN RETURN; END IF;
+  IF cardinality(picked) = 0 THEN RETURN; END IF;
+  IF "{schema}".bytes_at_most_1(picked) <= least($4, $5) THEN
+    SELECT i.rank_at INTO last FROM "{schema}".instance i WHERE i.id = picked[cardinality(picked)];
+    RETURN;
+  END IF;
   ids := '{}';
   FOREACH candidate IN ARRAY picked LOOP
     size := "{schema}".bytes_1(candidate, greatest(32769,
@@ -1072,7 +1207,7 @@ BEGIN
     FOR candidate IN
       SELECT c.id FROM unnest($1, $2) AS d(name, version) CROSS JOIN LATERAL (
         SELECT i.id, i.rank_at FROM "{schema}".instance i
-        WHERE i.name = d.name AND i.version = d.version AND i.rank_at <= now() AND i.due_at <= now() ORDER BY i.rank_at LIMIT $3 + 1000) c
+        WHERE i.name = d.name AND i.version = d.version AND i.rank_at >= $7 AND i.rank_at <= now() AND i.due_at <= now() ORDER BY i.rank_at LIMIT $3 + 1000) c
       WHERE c.id <> ALL(picked) ORDER BY c.rank_at
     LOOP
       EXIT WHEN cardinality(ids) >= $3;
@@ -1087,14 +1222,14 @@ BEGIN
   END IF;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".upcoming_1(text[], int[], int)
+CREATE OR REPLACE FUNCTION "{schema}".upcoming_1(text[], int[], int, timestamptz)
 RETURNS TABLE (id uuid, due_at timestamptz) LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   RETURN QUERY SELECT n.id, n.due_at FROM unnest($1, $2) AS d(name, version) CROSS JOIN LATERAL (
     SELECT i.id, i.due_at FROM "{schema}".instance i
-    WHERE i.name = d.name AND i.version = d.version AND i.rank_at IS NOT NULL
+    WHERE i.name = d.name AND i.version = d.version AND i.rank_at >= $4
     ORDER BY i.rank_at LIMIT $3) n;
 END $function$`,
     `
@@ -1475,6 +1610,167 @@ RETURNS TABLE (name text, status text, attempts int, failures int, "unknown" boo
   WHERE i.id = $1
   ORDER BY s.started_at, s.name
 $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".tasks_1(uuid[], int[], int[], uuid[], text[], float8[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  saved uuid[];
+BEGIN
+  SELECT array_agg(l.id) INTO saved FROM (
+    SELECT i.id FROM unnest($1, $2, $3) AS w(id, epoch, number)
+    JOIN "{schema}".instance i ON i.id = w.id AND i.epoch = w.epoch AND i.checkpoints = w.number
+    ORDER BY i.id FOR NO KEY UPDATE OF i) l;
+  IF saved IS NULL THEN
+    RETURN;
+  END IF;
+  DELETE FROM "{schema}".task t WHERE t.saga_id = ANY(saved) AND NOT EXISTS (
+    SELECT FROM unnest($4, $5, $6) AS w(saga_id, step, since)
+    WHERE w.saga_id = t.saga_id AND w.step = t.step AND to_timestamp(w.since / 1000) = t.since);
+  INSERT INTO "{schema}".task (saga_id, step, saga, since)
+  SELECT i.id, w.step, i.name, to_timestamp(w.since / 1000)
+  FROM unnest($4, $5, $6) AS w(saga_id, step, since) JOIN "{schema}".instance i ON i.id = w.saga_id
+  WHERE i.id = ANY(saved) AND NOT EXISTS (SELECT FROM "{schema}".signal g
+    WHERE g.saga_id = i.id AND g.name = 'approval:' || w.step AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0))
+  ON CONFLICT (saga_id, step) DO NOTHING;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".lock_slots_1(text, text, text) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  LOOP
+    PERFORM FROM "{schema}".step_limit s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 FOR UPDATE;
+    EXIT WHEN FOUND;
+    INSERT INTO "{schema}".step_limit (saga, step, key) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
+  END LOOP;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".purge_slots_1(text, text, text) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  DELETE FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state <> 'waiting' AND (
+    CASE s.state WHEN 'called' THEN s.called_at <= clock_timestamp() - interval '10000 milliseconds'
+      ELSE NOT EXISTS (SELECT FROM "{schema}".instance i WHERE i.id = s.saga_id AND i.epoch = s.epoch
+        AND i.locked_by IS NOT NULL) END);
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".promote_slots_1(text, text, text, int, uuid, text[]) RETURNS uuid[] LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  room int;
+  waiter record;
+  called uuid[] := '{}';
+BEGIN
+  room := $4 - (SELECT count(*) FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state <> 'waiting');
+  FOR n IN 1..100 LOOP
+    EXIT WHEN room <= 0;
+    SELECT s.saga_id, s.step_key INTO waiter FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state = 'waiting'
+    ORDER BY s.number LIMIT 1;
+    EXIT WHEN NOT FOUND;
+    IF waiter.saga_id = $5 AND waiter.step_key = ANY($6) THEN
+      UPDATE "{schema}".step_slot s SET state = 'taken'
+      WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = waiter.saga_id AND s.step_key = waiter.step_key;
+    ELSIF EXISTS (SELECT FROM "{schema}".instance i WHERE i.id = waiter.saga_id AND i.status = 'running' AND (i.locked_by IS NOT NULL
+        OR EXISTS (SELECT FROM "{schema}".step t WHERE t.saga_id = i.id AND t.name = waiter.step_key AND t.status = 'waiting'
+          AND (t.progress -> 'slot') IS NOT NULL))) THEN
+      UPDATE "{schema}".step_slot s SET state = 'called', called_at = clock_timestamp()
+      WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = waiter.saga_id AND s.step_key = waiter.step_key;
+      called := called || waiter.saga_id;
+    ELSE
+      DELETE FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = waiter.saga_id AND s.step_key = waiter.step_key;
+      CONTINUE;
+    END IF;
+    room := room - 1;
+  END LOOP;
+  RETURN called;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".wake_all_1(uuid[]) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  saga uuid;
+BEGIN
+  FOR saga IN SELECT DISTINCT w.id FROM unnest($1) AS w(id) ORDER BY w.id LOOP
+    PERFORM "{schema}".wake_1(saga);
+  END LOOP;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".fence_slots_1(text[]) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  lapsed uuid[];
+BEGIN
+  lapsed := ARRAY(SELECT i.id FROM "{schema}".instance i WHERE i.id = ANY(ARRAY(
+      SELECT s.saga_id FROM "{schema}".step_slot s WHERE s.saga = ANY($1) AND s.state <> 'waiting'))
+    AND i.locked_by IS NOT NULL AND i.due_at <= clock_timestamp()
+    AND EXISTS (SELECT FROM "{schema}".step_slot s WHERE s.saga = i.name AND s.saga_id = i.id AND s.epoch = i.epoch AND s.state = 'taken')
+    ORDER BY i.id FOR NO KEY UPDATE SKIP LOCKED);
+  UPDATE "{schema}".instance i SET epoch = i.epoch + 1 WHERE i.id = ANY(lapsed);
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".take_slots_1(text, text, text, int, uuid, int, int, text[]) RETURNS text[] LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  called uuid[];
+BEGIN
+  PERFORM "{schema}".lock_slots_1($1, $2, $3);
+  PERFORM FROM "{schema}".instance i WHERE i.id = $5 AND i.epoch = $6 AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp();
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  -- Also one that comes late, if no other was called since.
+  UPDATE "{schema}".step_slot s SET state = 'taken', epoch = $6, turn = $7
+  WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.state = 'called';
+  PERFORM "{schema}".purge_slots_1($1, $2, $3);
+  INSERT INTO "{schema}".step_slot AS s (saga, step, key, saga_id, step_key, epoch, turn, state)
+  SELECT $1, $2, $3, $5, w.step, $6, $7, 'waiting' FROM unnest($8) WITH ORDINALITY AS w(step, place) ORDER BY w.place
+  ON CONFLICT (saga, step, key, saga_id, step_key) DO UPDATE SET epoch = excluded.epoch,
+    turn = CASE WHEN s.epoch = excluded.epoch THEN greatest(s.turn, excluded.turn) ELSE excluded.turn END;
+  called := "{schema}".promote_slots_1($1, $2, $3, $4, $5, $8);
+  PERFORM "{schema}".wake_all_1(called);
+  RETURN ARRAY(SELECT s.step_key FROM "{schema}".step_slot s
+    WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.state = 'taken');
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".free_slots_1(text, text, text, int, uuid, int, int, text[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  PERFORM "{schema}".lock_slots_1($1, $2, $3);
+  DELETE FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.epoch = $6 AND s.turn <= $7;
+  PERFORM "{schema}".purge_slots_1($1, $2, $3);
+  PERFORM "{schema}".wake_all_1("{schema}".promote_slots_1($1, $2, $3, $4, NULL, NULL));
+  -- The row of a key that is not in use. That of a limit without a key stays.
+  IF $3 <> '' AND NOT EXISTS (SELECT FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3) THEN
+    DELETE FROM "{schema}".step_limit s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3;
+  END IF;
+END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".sweep_slots_1(text[], text[], text[], int[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  found record;
+  called uuid[] := '{}';
+BEGIN
+  FOR found IN
+    SELECT s.saga, s.step, s.key, coalesce((SELECT w.count FROM unnest($2, $3, $4) AS w(saga, step, count)
+      WHERE w.saga = s.saga AND w.step = s.step LIMIT 1), 2147483647) AS count
+    FROM "{schema}".step_limit s
+    WHERE s.saga = ANY($1) AND s.checked_at < clock_timestamp() - interval '4000 milliseconds'
+    ORDER BY s.checked_at LIMIT 500 FOR UPDATE SKIP LOCKED
+  LOOP
+    PERFORM "{schema}".purge_slots_1(found.saga, found.step, found.key);
+    called := called || "{schema}".promote_slots_1(found.saga, found.step, found.key, found.count, NULL, NULL);
+    IF EXISTS (SELECT FROM "{schema}".step_slot s WHERE s.saga = found.saga AND s.step = found.step AND s.key = found.key) THEN
+      UPDATE "{schema}".step_limit s SET checked_at = clock_timestamp()
+      WHERE s.saga = found.saga AND s.step = found.step AND s.key = found.key;
+    ELSE
+      DELETE FROM "{schema}".step_limit s WHERE s.saga = found.saga AND s.step = found.step AND s.key = found.key;
+    END IF;
+  END LOOP;
+  PERFORM "{schema}".wake_all_1(called);
+END $function$`,
   ],
   down: [
     `DROP FUNCTION IF EXISTS "{schema}".steps_of`,
@@ -1510,11 +1806,29 @@ $function$`,
     `DROP FUNCTION IF EXISTS "{schema}".slots_taken_1`,
     `DROP FUNCTION IF EXISTS "{schema}".cleanup_1`,
     `DROP FUNCTION IF EXISTS "{schema}".fence_lost_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".tasks_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".set_tags_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".rest_while_paused_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".lock_slots_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".purge_slots_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".promote_slots_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".wake_all_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".fence_slots_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".take_slots_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".free_slots_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".sweep_slots_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".moved_guard_1`,
+    `DROP TABLE IF EXISTS "{schema}".step_pause`,
+    `DROP TABLE IF EXISTS "{schema}".moved`,
+    `DROP TABLE IF EXISTS "{schema}".arrived`,
     `DROP TABLE IF EXISTS "{schema}".shard`,
     `DROP TABLE IF EXISTS "{schema}".schedule`,
     `DROP TABLE IF EXISTS "{schema}".graph`,
     `DROP TABLE IF EXISTS "{schema}".rate_limit`,
+    `DROP TABLE IF EXISTS "{schema}".step_slot`,
+    `DROP TABLE IF EXISTS "{schema}".step_limit`,
     `DROP TABLE IF EXISTS "{schema}".concurrency`,
+    `DROP TABLE IF EXISTS "{schema}".task`,
     `DROP TABLE IF EXISTS "{schema}".operation`,
     `DROP TABLE IF EXISTS "{schema}".signal`,
     `DROP TABLE IF EXISTS "{schema}".step`,

@@ -8,18 +8,20 @@ import { PINNED } from './pinned-plan.js';
  */
 export const dueFunctions = (schema: string): string[] => [due(schema), upcoming(schema)];
 
-const DUE = 'i.name = d.name AND i.version = d.version AND i.rank_at <= now() AND i.due_at <= now()';
+const DUE =
+  'i.name = d.name AND i.version = d.version AND i.rank_at >= $7 AND i.rank_at <= now() AND i.due_at <= now()';
 
 /**
  * due_1: locks due sagas whose rows are free, most urgent first, and returns their ids. A saga that is newer than the
  * claim is not taken by it: its commit announces it.
  * heavy: sagas that were left because there is no room for their bytes. in_parts: the saga that has more than a page by
- * itself.
- * $3 limit, $4 the bytes of a page, $5 the bytes that the worker has room for, $6 it holds no large saga.
+ * itself. last: the rank of the last one that was taken; null if some before it were left.
+ * $3 limit, $4 the bytes of a page, $5 the bytes that the worker has room for, $6 it holds no large saga, $7 the rank from
+ * which on.
  */
 const due = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.due_1(text[], int[], int, bigint, bigint, boolean,
-  OUT ids uuid[], OUT heavy uuid[], OUT in_parts uuid) LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.due_1(text[], int[], int, bigint, bigint, boolean, timestamptz,
+  OUT ids uuid[], OUT heavy uuid[], OUT in_parts uuid, OUT last timestamptz) LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   picked uuid[];
@@ -36,18 +38,22 @@ BEGIN
       ORDER BY i.rank_at LIMIT $3 FOR UPDATE SKIP LOCKED) c
     ORDER BY c.rank_at LIMIT $3);
   ids := picked;
-  IF cardinality(picked) = 0 OR ${schema}.bytes_at_most_1(picked) <= least($4, $5) THEN RETURN; END IF;
+  IF cardinality(picked) = 0 THEN RETURN; END IF;
+  IF ${schema}.bytes_at_most_1(picked) <= least($4, $5) THEN
+    SELECT i.rank_at INTO last FROM ${schema}.instance i WHERE i.id = picked[cardinality(picked)];
+    RETURN;
+  END IF;
   ids := '{}';${pickByBytes(schema, DUE)}
 END $function$`;
 
-/** upcoming_1: the first by rank of each name and version, as the statement that asks sees them. */
+/** upcoming_1: the first by rank of each name and version, from the rank $4 on, as the statement that asks sees them. */
 const upcoming = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.upcoming_1(text[], int[], int)
+CREATE OR REPLACE FUNCTION ${schema}.upcoming_1(text[], int[], int, timestamptz)
 RETURNS TABLE (id uuid, due_at timestamptz) LANGUAGE plpgsql STABLE
 ${PINNED} AS $function$
 BEGIN
   RETURN QUERY SELECT n.id, n.due_at FROM unnest($1, $2) AS d(name, version) CROSS JOIN LATERAL (
     SELECT i.id, i.due_at FROM ${schema}.instance i
-    WHERE i.name = d.name AND i.version = d.version AND i.rank_at IS NOT NULL
+    WHERE i.name = d.name AND i.version = d.version AND i.rank_at >= $4
     ORDER BY i.rank_at LIMIT $3) n;
 END $function$`;

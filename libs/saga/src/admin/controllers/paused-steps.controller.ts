@@ -1,0 +1,87 @@
+import { Body, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
+import type { Page } from '../../nest/calls/saga-filter.js';
+import type { PausedStep } from '../../nest/views/paused-step.js';
+import { AdminAccess } from '../admin-access.js';
+import { AdminRuntime } from '../admin.runtime.js';
+import { ApiGroup } from '../api-docs.js';
+import { Route } from '../dto/error.dto.js';
+import { OperatorOfStepDto, PausedStepsDto, StepDoneDto } from '../dto/paused-step.dto.js';
+import { readBody } from '../read-body.js';
+import { SafeHeaders } from '../safe-headers.decorator.js';
+
+/** A paused step, and what the operator who looks may do with it. */
+export interface AdminPausedStep extends PausedStep {
+  readonly actions: readonly 'resumeStep'[];
+}
+
+const STEP = { saga: 'The name of the saga.', step: 'The name of the step.' };
+/** So many pauses that are over, at most. */
+const MOST_RESUMED = 100;
+
+/** The steps that are paused for all sagas of a name. */
+@ApiGroup()
+export class AdminPausedStepsController {
+  constructor(
+    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
+    @Inject(AdminAccess) private readonly access: AdminAccess,
+  ) {}
+
+  @Get()
+  @SafeHeaders()
+  @Route({
+    summary: 'Returns the paused steps; with `?resumed=true` also the last pauses that are over',
+    answer: PausedStepsDto,
+  })
+  async list(@Query('resumed') resumed: unknown, @Req() request: unknown): Promise<Page<AdminPausedStep>> {
+    await this.access.demand({ kind: 'look' }, request);
+    const page = await this.admin.sagas.pausedSteps({ resumed: resumed === 'true' ? MOST_RESUMED : 0 });
+    const visible = await this.access.visible(page.items, ({ saga }) => saga, request);
+    const items = visible.map(async (one) => ({ ...one, actions: await this.actionsOn(one, request) }));
+    return { ...page, items: await Promise.all(items) };
+  }
+
+  @Post(':saga/:step/pause')
+  @HttpCode(200)
+  @SafeHeaders()
+  @Route({
+    summary: 'Pauses a step of all sagas of a name: no attempt of it begins until it is resumed',
+    ...{ params: STEP, body: OperatorOfStepDto, answer: StepDoneDto, errors: [400, 404, 415] },
+  })
+  async pause(
+    @Param() { saga, step }: Record<'saga' | 'step', string>,
+    @Body() body: unknown,
+    @Req() request: unknown,
+  ): Promise<{ done: true }> {
+    await this.access.demand({ kind: 'pauseStep', saga }, request);
+    await this.admin.sagas.pauseStep(saga, step, await this.whoOf(body, request));
+    return { done: true };
+  }
+
+  @Post(':saga/:step/resume')
+  @HttpCode(200)
+  @SafeHeaders()
+  @Route({
+    summary: 'Resumes a paused step: the sagas that wait for it continue',
+    ...{ params: STEP, body: OperatorOfStepDto, answer: StepDoneDto, errors: [400, 404, 415] },
+  })
+  async resume(
+    @Param() { saga, step }: Record<'saga' | 'step', string>,
+    @Body() body: unknown,
+    @Req() request: unknown,
+  ): Promise<{ done: true }> {
+    await this.access.demand({ kind: 'resumeStep', saga }, request);
+    await this.admin.sagas.resumeStep(saga, step, await this.whoOf(body, request));
+    return { done: true };
+  }
+
+  private async whoOf(body: unknown, request: unknown): Promise<{ by?: string; reason?: string }> {
+    const { by, reason } = readBody(body, ['by', 'reason']);
+    const given = { by: await this.access.operator(request, by), reason: reason as string };
+    return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  }
+
+  private async actionsOn({ saga, resumed }: PausedStep, request: unknown): Promise<'resumeStep'[]> {
+    if (resumed) return [];
+    return (await this.access.may({ kind: 'resumeStep', saga }, request)) ? ['resumeStep'] : [];
+  }
+}

@@ -1,0 +1,92 @@
+import { actionButton } from './action-button.js';
+import { get } from './api.js';
+import { confirmDialog } from './confirm-dialog.js';
+import { field, operatorField } from './fields.js';
+import { figuresTable } from './figures-table.js';
+import { h, swap } from './dom.js';
+import { sagaName } from './format.js';
+import { live, SELDOM } from './live.js';
+import { pill } from './pill.js';
+import { problem } from './problem.js';
+import { since } from './time.js';
+
+const ACTIONS = {
+  pause: {
+    label: 'Pause…',
+    title: 'Pause the step for all sagas?',
+    text: 'No attempt of it begins, in any process, until it is resumed. Attempts in progress end normally. Compensations, deadlines and other branches continue.',
+  },
+  resume: {
+    label: 'Resume…',
+    title: 'Resume the step?',
+    text: 'The sagas that wait for it continue.',
+  },
+};
+
+/**
+ * Shows the steps that are paused, of all sagas. Nothing is shown while none is.
+ * @returns a function that loads them at once
+ */
+export function pausedSteps(root, { context, signal }) {
+  const list = h('section', { class: 'paused-steps', 'aria-label': 'Paused steps' });
+  root.append(list);
+  const look = live(
+    signal,
+    () => get('paused-steps', {}, signal),
+    (page, error) => {
+      if (error) return swap(list, problem(error));
+      const { items, unreachable } = page;
+      swap(
+        list,
+        items.length > 0 && h('h2', {}, 'Paused steps'),
+        items.length > 0 &&
+          figuresTable(
+            ['Saga', 'Step', 'Paused', ''],
+            items.map((one) => row(one, context, () => void look())),
+            'entries',
+          ),
+        unreachable &&
+          h(
+            'p',
+            { class: 'notice' },
+            `Shards that cannot be reached are missing: ${unreachable.join(', ')}.`,
+          ),
+      );
+    },
+    SELDOM,
+  );
+  return look;
+}
+
+function row(paused, context, done) {
+  const { saga, step, by, reason, actions, shards } = paused;
+  const who = [by && `by ${by}`, reason].filter(Boolean).join(': ');
+  return h(
+    'tr',
+    { 'data-paused': `${saga}.${step}` },
+    h('td', {}, h('a', { href: `#/?${new URLSearchParams({ saga, step })}` }, sagaName(saga))),
+    h('td', {}, h('b', {}, step)),
+    h(
+      'td',
+      {},
+      pill('paused'),
+      ' since ',
+      since(paused.since),
+      who && h('small', {}, ` ${who}`),
+      shards && h('small', {}, ` on ${shards.join(', ')}`),
+    ),
+    h('td', { class: 'buttons' }, actions.length > 0 && stepButton('resume', paused, context, done)),
+  );
+}
+
+/** The button that pauses or resumes a step of all sagas of a name. */
+export function stepButton(kind, { saga, step }, context, done) {
+  return actionButton(`${kind}-step`, ACTIONS[kind].label, `step ${step} of ${saga}`, () =>
+    confirmDialog(
+      { kind: `${kind}-step`, about: `${saga}: ${step}`, ...ACTIONS[kind] },
+      `paused-steps/${encodeURIComponent(saga)}/${encodeURIComponent(step)}/${kind}`,
+      [field('reason', 'Reason', {}), operatorField(context)],
+      done,
+    ),
+  );
+}

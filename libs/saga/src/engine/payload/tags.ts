@@ -1,0 +1,39 @@
+import { SagaValidationError } from '../../errors.js';
+import { entriesOf } from '../../shared/entries-of.js';
+import { shown } from '../../shared/shown-value.js';
+import { isKey, LONGEST_KEY } from './storable-key.js';
+
+export const KEY_RULE = `a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`;
+export const TAGS_RULE = `tags must be an object whose keys and values are each ${KEY_RULE}`;
+
+export type Tags = Readonly<Record<string, string>>;
+
+/** What changes of the tags of a saga. Null: the tag is removed. */
+export type TagChanges = Readonly<Record<string, string | null>>;
+
+/** Tags as they are stored; undefined: they are none. */
+export function readTags(given: unknown): Record<string, string> | undefined {
+  const entries = entriesOf(given);
+  if (!entries?.every((entry): entry is [string, string] => isKey(entry[0]) && isKey(entry[1])))
+    return undefined;
+  return Object.fromEntries(entries);
+}
+
+/** @throws SagaValidationError if these are no changes of tags */
+export function readTagChanges(given: unknown): TagChanges {
+  const entries = entriesOf(given);
+  const isChange = (value: unknown): value is string | null => value === null || isKey(value);
+  if (entries?.every((entry): entry is [string, string | null] => isKey(entry[0]) && isChange(entry[1])))
+    return Object.fromEntries(entries);
+  const wrong = entries?.find(([key, value]) => !isKey(key) || !isChange(value));
+  const what = wrong ? `${shown(wrong[0])} is ${shown(wrong[1])}` : `they are ${shown(given)}`;
+  throw new SagaValidationError(`setTags(): ${TAGS_RULE}, or null to remove the tag; ${what}.`);
+}
+
+/** The tags after some changes, the oldest first. */
+export function changeTags(tags: Tags | undefined, changes: readonly TagChanges[]): Tags {
+  const changed = Object.assign({}, tags, ...changes) as Record<string, string | null>;
+  return Object.fromEntries(
+    Object.entries(changed).filter((entry): entry is [string, string] => entry[1] !== null),
+  );
+}

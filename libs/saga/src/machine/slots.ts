@@ -1,0 +1,40 @@
+import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
+import { changeStep } from './change-state.js';
+import { mayStart } from './predicates.js';
+import type { SagaEvent } from './saga-event.js';
+import { awaitsSlot, type SagaState, stepState } from './saga-state.js';
+import { withStep } from './step-changes.js';
+
+/**
+ * As many attempts of the step are in progress as its `concurrency` allows. It waits, without a worker, until the store
+ * makes the saga due. That it got a slot is not recorded: it is the lease's, and a lost worker's slots are free.
+ */
+export function slotAwaited(
+  graph: SagaGraph,
+  state: SagaState,
+  { step, key, now }: Extract<SagaEvent, { type: 'slot-awaited' }>,
+): SagaState {
+  const { status, slot } = stepState(state, step);
+  const waits = nodeOf(graph, step).sharedConcurrency !== undefined && slot === undefined;
+  // At most once: what is recorded as running may have taken effect.
+  if (!waits || status === 'running' || !mayStart(state, step)) return state;
+  return withStep(state, step, (s) =>
+    changeStep(s, {
+      status: 'waiting',
+      retryAt: undefined,
+      permit: undefined,
+      slot: { ...(key !== undefined && { key }), since: now },
+    }),
+  );
+}
+
+/** The step has a slot, and may begin. */
+export function slotGranted(
+  _: SagaGraph,
+  state: SagaState,
+  { step }: Extract<SagaEvent, { type: 'slot-granted' }>,
+): SagaState {
+  return awaitsSlot(stepState(state, step))
+    ? withStep(state, step, (s) => changeStep(s, { slot: undefined }))
+    : state;
+}

@@ -1,0 +1,140 @@
+import { SagaShardUnavailableError, SagaTransactionError } from '../../errors.js';
+import { serializeError } from '../../engine/payload/serialize-error.js';
+import { connectShards } from '../../nest/shards/register-shards.js';
+import type {
+  JoinedTransaction,
+  SagaDatabase,
+  TransactionOpener,
+} from '../../store/postgres/connection/saga-database.js';
+import { sendWithin } from '../../store/postgres/connection/transaction-watch.js';
+import { shardOfTransaction } from '../../store/postgres/shards/postgres-shard-row.js';
+import type { MessagingDatabase, MessagingParts } from './messaging-database.js';
+import type { Answers, MessagingDatabases } from './messaging-databases.js';
+import { MessagingShard } from './messaging-shard.js';
+
+/** The interval in which shards are connected to that could not be reached, among the application's scheduled intervals. */
+const CONNECT_INTERVAL = 'saga:relay-shards';
+/** Milliseconds. */
+const DEFAULT_INTERVAL = 1_000;
+
+/** The shards of an application's messages, each with an outbox, an inbox and a relay. */
+export class MessagingShards implements MessagingDatabases {
+  /** The shards of connections in whose transactions something was stored. */
+  private readonly shardOf = new WeakMap<object, string>();
+  private readonly shards: readonly MessagingShard[];
+  private connecting: Promise<unknown> | undefined;
+  private refusal: string | undefined;
+
+  private constructor(
+    databases: ReadonlyMap<string, SagaDatabase>,
+    private readonly parts: MessagingParts,
+  ) {
+    this.shards = [...databases].map(([name, database]) => new MessagingShard(name, database, parts));
+  }
+
+  /** @throws SagaConfigurationError, or SagaShardUnavailableError if no shard can be reached */
+  static async over(
+    databases: ReadonlyMap<string, SagaDatabase>,
+    parts: MessagingParts,
+  ): Promise<MessagingShards> {
+    const shards = new MessagingShards(databases, parts);
+    await shards.connect();
+    if (shards.all.length === 0) await shards.shards[0]!.ask(() => Promise.resolve());
+    return shards;
+  }
+
+  get all(): readonly MessagingDatabase[] {
+    return this.shards.flatMap(({ opened }) => opened ?? []);
+  }
+
+  async begin(): Promise<void> {
+    for (const shard of this.shards) await shard.begin();
+    if (this.all.length === this.shards.length) return;
+    const { poller, options } = this.parts;
+    poller.start(options.relay?.pollInterval ?? DEFAULT_INTERVAL, () => this.reconnect(), CONNECT_INTERVAL);
+  }
+
+  async drain(): Promise<void> {
+    this.parts.poller.stop(CONNECT_INTERVAL);
+    await this.connecting;
+    await Promise.all(this.all.map((database) => database.drain()));
+  }
+
+  /** By the first layer that knows it: shards may have different ones. */
+  join(transaction: unknown): JoinedTransaction {
+    let refusal: unknown;
+    for (const { given } of this.shards) {
+      try {
+        return given.join(transaction);
+      } catch (error) {
+        refusal ??= error;
+      }
+    }
+    throw refusal;
+  }
+
+  opener(source: unknown): TransactionOpener | undefined {
+    for (const { given } of this.shards) {
+      const open = given.opener(source);
+      if (open) return open;
+    }
+    return undefined;
+  }
+
+  async databaseOf(joined: JoinedTransaction): Promise<MessagingDatabase> {
+    const name = await this.nameOf(joined);
+    const shard = this.shards.find((one) => one.name === name);
+    if (shard) return shard.ask(async (database) => database);
+    throw new SagaTransactionError(
+      `The transaction is not open in the database of a shard. Open it on the database of one of ` +
+        `${this.shards.map((one) => one.name).join(', ')}.`,
+    );
+  }
+
+  /** @throws SagaShardUnavailableError if no shard can be reached */
+  async ask<T>(call: (database: MessagingDatabase) => Promise<T>): Promise<Answers<T>> {
+    const answers: T[] = [];
+    const unavailable: SagaShardUnavailableError[] = [];
+    for (const asked of await Promise.allSettled(this.shards.map((shard) => shard.ask(call)))) {
+      if (asked.status === 'fulfilled') answers.push(asked.value);
+      else if (asked.reason instanceof SagaShardUnavailableError) unavailable.push(asked.reason);
+      else throw asked.reason;
+    }
+    if (answers.length === 0) throw unavailable[0]!;
+    return { answers, unavailable };
+  }
+
+  /** A connection stays on its database, so that each is asked once. */
+  private async nameOf(joined: JoinedTransaction): Promise<string | undefined> {
+    const connection = await joined.connection();
+    const known = connection && this.shardOf.get(connection);
+    if (known !== undefined) return known;
+    const { schema } = this.parts.options;
+    const name = await sendWithin(joined, 'The message', () => shardOfTransaction(joined, schema));
+    if (connection && name !== undefined) this.shardOf.set(connection, name);
+    return name;
+  }
+
+  /** Opens the shards that can be reached. */
+  private async connect(): Promise<void> {
+    const rows = await connectShards(this.shards, 'SagaMessagingModule.forRoot');
+    // Without a row, not all shards can be reached: it is not certain which one this database is.
+    for (const [n, named] of rows.entries()) if (named?.row) await this.shards[n]!.open();
+  }
+
+  private reconnect(): void {
+    this.connecting ??= this.connect()
+      .then(() => {
+        this.refusal = undefined;
+        if (this.all.length === this.shards.length) this.parts.poller.stop(CONNECT_INTERVAL);
+      })
+      .catch((error: unknown) => this.refused(serializeError(error).message))
+      .then(() => (this.connecting = undefined));
+  }
+
+  /** It is tried again at each interval. The log has it once. */
+  private refused(message: string): void {
+    if (message !== this.refusal) this.parts.log.error(`A shard could not be set up: ${message}`);
+    this.refusal = message;
+  }
+}

@@ -1,0 +1,65 @@
+import type { Type } from '@nestjs/common';
+import type { StepOfSaga } from '../../engine/ports/step-pause.js';
+import { SagaNotFoundError, SagaValidationError } from '../../errors.js';
+import { nearestName } from '../../shared/nearest-name.js';
+import { shown } from '../../shared/shown-value.js';
+import type { ServiceParts } from '../assemble-engine.js';
+import { readOptions } from './call-options.js';
+import type { OperatorOptions } from './operator-options.js';
+
+/** Options of `SagaService.pauseStep()` and `resumeStep()`: the operator and the reason. */
+export type StepPauseOptions = Omit<OperatorOptions, 'expects'>;
+
+/** Options of `SagaService.pausedSteps()`. */
+export interface PausedStepsOptions {
+  /** How many pauses that are over to return as well, the latest first: 0 to 1,000. Default: 0. */
+  resumed?: number;
+}
+
+const MOST_RESUMED = 1_000;
+
+/** @throws SagaValidationError */
+export function readPausedStepsOptions(given: PausedStepsOptions | undefined): { resumed: number } {
+  const { resumed = 0 } = readOptions('pausedSteps(): options', given, ['resumed']);
+  if (Number.isInteger(resumed) && resumed >= 0 && resumed <= MOST_RESUMED) return { resumed };
+  throw new SagaValidationError(
+    `pausedSteps(): resumed is ${shown(resumed)}; give a number from 0 to ${MOST_RESUMED}.`,
+  );
+}
+
+/**
+ * A step of a saga that some application has deployed.
+ * @param mayBeGone a step that is paused may have been removed since
+ * @throws SagaNotFoundError, SagaValidationError
+ */
+export async function checkedStep(
+  call: string,
+  parts: ServiceParts,
+  saga: Type | string,
+  step: string,
+  mayBeGone = false,
+): Promise<StepOfSaga> {
+  const name = parts.registry.nameOf(saga);
+  const steps = await stepsOf(parts, name);
+  const isPaused = async () =>
+    (await parts.engine.stepPauses(0)).some((one) => one.saga === name && one.step === step);
+  if (steps?.includes(step) || (mayBeGone && (await isPaused()))) return { saga: name, step };
+  if (!steps)
+    throw new SagaNotFoundError(
+      `${call}(): no application of this database has a saga named ${shown(name)}.`,
+    );
+  const like = typeof step === 'string' ? nearestName(step, steps) : undefined;
+  throw new SagaValidationError(
+    `${call}(): saga '${name}' has no step ${shown(step)}${like === undefined ? '.' : `; did you mean '${like}'?`} Its ` +
+      `steps: ${steps.join(', ')}.`,
+  );
+}
+
+/** The steps of all versions of a saga, here and in other applications. Undefined: it was never deployed. */
+async function stepsOf({ registry, graphs }: ServiceParts, name: string): Promise<string[] | undefined> {
+  const own = registry.all.filter(({ graph }) => graph.name === name);
+  const stored = typeof name === 'string' ? await graphs.stored([{ name }]) : [];
+  if (own.length + stored.length === 0) return undefined;
+  const names = own.flatMap(({ graph }) => [...graph.steps.keys()]);
+  return [...new Set([...names, ...stored.flatMap(({ graph }) => graph.steps.map((one) => one.name))])];
+}

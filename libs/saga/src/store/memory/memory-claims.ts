@@ -1,0 +1,54 @@
+import type { Claim, ClaimRequest } from '../../engine/ports/saga-store.js';
+import { ClaimRoom } from './claim-room.js';
+import { takeLease } from './memory-leases.js';
+import type { MemoryLockQueues } from './memory-lock-queues.js';
+import { type MemoryRow, toStoredSaga } from './memory-row.js';
+import type { MemoryRows } from './memory-rows.js';
+import { ClaimedSlots, type MemorySlots } from './memory-slots.js';
+import type { MemoryWakeup } from './memory-wakeup.js';
+
+/** Gives the leases of due sagas to workers, within the slots of their names, their locks, and the room of the claim. */
+export class MemoryClaims {
+  constructor(
+    private readonly rows: MemoryRows,
+    private readonly slots: MemorySlots,
+    private readonly lockQueues: MemoryLockQueues,
+    private readonly wakeup: MemoryWakeup,
+  ) {}
+
+  claim({ lease, sagas, limit, bytes }: ClaimRequest, now: number): Claim {
+    const { due, later } = this.unfinished(sagas, now);
+    const taken: MemoryRow[] = [];
+    const slots = new ClaimedSlots(this.slots, sagas, due, now);
+    const room = new ClaimRoom(bytes);
+    const left = slots.inTurns(due).filter((row) => {
+      if (!slots.hasRoomFor(row)) return false;
+      if (taken.length >= limit) return true;
+      if (!room.fits(row)) return false;
+      if (!this.lockQueues.enqueue(row, now)) return false;
+      slots.take(row);
+      room.take(row);
+      taken.push(row);
+      return false;
+    });
+    const nextDueAt = [...left, ...later].reduce((next, { saga }) => Math.min(next, saga.dueAt!), Infinity);
+    for (const row of taken) takeLease(row, lease, now);
+    if (slots.close()) this.wakeup.announceDue();
+    const next = Math.min(nextDueAt, slots.nextEnd());
+    const nextDue = next === Infinity ? undefined : next;
+    return { sagas: taken.map(toStoredSaga), now, nextDueAt: nextDue, heavy: room.heavy };
+  }
+
+  /** The rows of these sagas that are due, now or later. */
+  private unfinished(sagas: ClaimRequest['sagas'], now: number): { due: MemoryRow[]; later: MemoryRow[] } {
+    const due: MemoryRow[] = [];
+    const later: MemoryRow[] = [];
+    for (const row of this.rows.among(new Set(sagas.map(({ name }) => name)))) {
+      const { name, version, dueAt } = row.saga;
+      if (dueAt === undefined) continue;
+      if (!sagas.some((saga) => saga.name === name && saga.version === version)) continue;
+      (dueAt <= now ? due : later).push(row);
+    }
+    return { due, later };
+  }
+}

@@ -1,0 +1,99 @@
+import type { Checkpoint, CheckpointResult } from '../../../engine/ports/checkpoint.js';
+import type { StepTransaction } from '../../../engine/ports/saga-store.js';
+import { ConnectionReserve } from '../connection/connection-reserve.js';
+import type { EngineSql } from '../connection/engine-sql.js';
+import { readOnlyFailure } from '../connection/read-only-transaction.js';
+import type { Sql } from '../connection/sql.js';
+import { sendWithin, TransactionWatch } from '../connection/transaction-watch.js';
+import type { Statements } from '../statements.js';
+import type { SagaCheckpoints } from './save-checkpoints.js';
+
+export interface StepTransactionsPorts {
+  /** Announces, in this transaction, that a saga is due. */
+  notify(sql: Sql): Promise<void>;
+  /** Removes an ended saga from the queue of its semantic lock. */
+  dequeue(checkpoint: Checkpoint): Promise<void>;
+}
+
+/** The transactions of steps. Each commits the work of a method together with the checkpoint that records it. */
+export class StepTransactions {
+  private readonly connections: ConnectionReserve;
+
+  constructor(
+    private readonly sql: EngineSql,
+    private readonly checkpoints: SagaCheckpoints,
+    private readonly statements: Pick<Statements, 'stayQueued'>,
+    private readonly ports: StepTransactionsPorts,
+  ) {
+    this.connections = new ConnectionReserve(sql.pool.options.max);
+  }
+
+  /** Calls `work`, and commits what it did with the checkpoint that it returns. */
+  run(work: (transaction: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult> {
+    return this.connections.run(() =>
+      this.attempt(work).catch(async (error: unknown) => {
+        throw await readOnlyFailure(error, (text) => this.sql.query(text));
+      }),
+    );
+  }
+
+  private async attempt(
+    work: (transaction: StepTransaction) => Promise<Checkpoint>,
+  ): Promise<CheckpointResult> {
+    const { database, watchdog } = this.sql;
+    const session = database.session();
+    const { era } = watchdog.timeline;
+    const client = await watchdog.connected(session.connect());
+    // What the method sends is the application's, and takes as long as it takes; the rest is not.
+    const answered = <T>(answer: Promise<T>) => watchdog.watch(client, answer);
+    let queued: Checkpoint | undefined;
+    try {
+      await watchdog.admit(client, era);
+      const watch = TransactionWatch.on(client);
+      await answered(session.begin());
+      const { transaction } = session;
+      const sql = database.join(transaction);
+      const errorBehind = (error: unknown) => watch.errorBehind(error);
+      const manager = database.managerOf?.(transaction);
+      const checkpoint = await work({ transaction, manager, errorBehind });
+      const what = 'The work of the method through its transaction';
+      if (session.flush) await sendWithin(sql, what, () => session.flush!());
+      await watch.requireOpen(what, sql);
+      // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
+      const { result, isQueued } = await answered(this.checkpointWithin(sql, checkpoint));
+      if (result === 'saved') await answered(session.commit());
+      else await answered(session.rollback()).catch(() => undefined);
+      if (result === 'saved') watch.requireCommitted(what);
+      if (result === 'saved' && isQueued) queued = checkpoint;
+      return result;
+    } catch (error) {
+      await answered(session.rollback()).catch(() => undefined);
+      throw error;
+    } finally {
+      await session.release();
+      // If this fails, the worker that claims the saga does it.
+      if (queued) await this.ports.dequeue(queued).catch(() => undefined);
+    }
+  }
+
+  /**
+   * The checkpoint of a step's transaction, which may be at any level. At one where the saga's lock cannot be handed on,
+   * the saga stays in its queue and is due: see lock-queue.function.ts.
+   */
+  private async checkpointWithin(
+    sql: Sql,
+    checkpoint: Checkpoint,
+  ): Promise<{ result: CheckpointResult; isQueued: boolean }> {
+    const idleTimeout = this.sql.watchdog.betweenStatements;
+    const [result] = await this.checkpoints.saveOn(sql, [checkpoint], { idleTimeout });
+    if (result !== 'raised') return { result: result!, isQueued: false };
+    const [stored] = await this.checkpoints.saveOn(sql, [{ ...checkpoint, lock: undefined }], {
+      idleTimeout,
+    });
+    if (stored === 'saved') {
+      await sql.query(this.statements.stayQueued, [checkpoint.id]);
+      await this.ports.notify(sql);
+    }
+    return { result: stored as CheckpointResult, isQueued: true };
+  }
+}

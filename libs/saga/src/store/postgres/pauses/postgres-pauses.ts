@@ -1,0 +1,73 @@
+import type {
+  StepOfSaga,
+  StepPauseStore,
+  StoredStepPause,
+  WhoAndWhy,
+} from '../../../engine/ports/step-pause.js';
+import type { Statements } from '../statements.js';
+
+/** Sagas that are made due by one statement, at most. */
+const BATCH = 5_000;
+
+interface PauseRow {
+  /** Null: there are no pauses. */
+  readonly saga: string | null;
+  readonly step: string;
+  readonly paused_at: number;
+  readonly paused_by: string | null;
+  readonly pause_reason: string | null;
+  readonly resumed_at: number | null;
+  readonly resumed_by: string | null;
+  readonly resume_reason: string | null;
+  readonly woken: boolean;
+  readonly now: number;
+}
+
+/** The pauses of steps, in one table. */
+export class PostgresPauses implements StepPauseStore {
+  constructor(
+    private readonly query: <Row>(text: string, parameters: unknown[]) => Promise<Row[]>,
+    private readonly sql: Statements,
+    private readonly channel: string,
+  ) {}
+
+  async all(resumed: number): Promise<{ pauses: readonly StoredStepPause[]; now: number }> {
+    const rows = await this.query<PauseRow>(this.sql.stepPauses, [resumed]);
+    return { pauses: rows.filter(({ saga }) => saga !== null).map(toStoredPause), now: rows[0]!.now };
+  }
+
+  async pause({ saga, step }: StepOfSaga, { by, reason }: WhoAndWhy): Promise<void> {
+    await this.query(this.sql.pauseStep, [saga, step, by ?? null, reason ?? null, this.channel]);
+  }
+
+  async resume({ saga, step }: StepOfSaga, { by, reason }: WhoAndWhy): Promise<void> {
+    await this.query(this.sql.resumeStep, [saga, step, by ?? null, reason ?? null, this.channel]);
+  }
+
+  async wake({ saga, step }: StepOfSaga): Promise<void> {
+    const pauses = await this.query<{ id: string; until: string }>(this.sql.resumed, [saga, step]);
+    const [first] = pauses;
+    if (!first) return;
+    for (let count = BATCH; count >= BATCH;) {
+      const [row] = await this.query<{ count: number }>(this.sql.wakeStep, [saga, step, first.until, BATCH]);
+      count = row!.count;
+      if (count > 0) await this.query('SELECT pg_notify($1, $2)', [this.channel, 'due']);
+    }
+    await this.query(this.sql.woken, [pauses.map(({ id }) => id)]);
+  }
+}
+
+function toStoredPause(row: PauseRow): StoredStepPause {
+  const { saga, step, paused_at, resumed_at, woken } = row;
+  return {
+    ...{ saga: saga!, step, isOver: woken },
+    paused: { at: paused_at, ...whoAndWhy(row.paused_by, row.pause_reason) },
+    ...(resumed_at !== null && {
+      resumed: { at: resumed_at, ...whoAndWhy(row.resumed_by, row.resume_reason) },
+    }),
+  };
+}
+
+function whoAndWhy(by: string | null, reason: string | null): WhoAndWhy {
+  return { ...(by !== null && { by }), ...(reason !== null && { reason }) };
+}

@@ -1,0 +1,186 @@
+import { Saga, type StepContext, WaitFor } from '../../libs/saga/src/index.js';
+import { until } from '../support/gate.js';
+import { ShardApps } from '../support/shard-apps.js';
+import { saga } from './support/saga-bin.js';
+import { sagaHere } from './support/saga-here.js';
+
+@Saga({ name: 'payment' })
+class PaymentSaga {
+  @WaitFor({ signal: 'paid' }) paid(_ctx: StepContext<object>, amount: number) {
+    return amount;
+  }
+}
+
+const apps = ShardApps.over('eu', 'us', 'alone');
+const start = () => apps.start({ sagas: [PaymentSaga], shards: ['eu', 'us'] });
+afterEach(async () => {
+  for (const name of ['eu', 'us']) {
+    apps.find(name);
+    await apps.sql(name, 'UPDATE saga.shard SET accepting = true');
+    await apps.sql(name, 'DELETE FROM saga.instance');
+  }
+});
+
+const urls = (...names: string[]) => names.flatMap((name) => ['--url', apps.url(name)]);
+const placeOf = (name: string) => {
+  const { host, pathname } = new URL(apps.url(name));
+  return `${host}${pathname}`;
+};
+/** Calls the command line with the URLs of these databases. */
+const shards = (words: string, ...names: string[]) =>
+  sagaHere([...words.split(' '), ...urls(...names)], { environment: { USER: 'ann' } });
+
+const FREE = 'unfinished, 0 need attention, 0 due, 0 overdue';
+
+test('saga shards lists the shards of several URLs, with their sagas and without passwords', async () => {
+  const app = await start();
+  for (let n = 0; n < 2; n++) await app.sagas.start(PaymentSaga, {}, { shard: 'us' });
+  await until(async () => (await app.sagas.shards())[1]!.counts?.due === 0);
+  const listed = await saga(['shards', ...urls('eu', 'us')]);
+  expect([listed.code, listed.out]).toEqual([
+    0,
+    `eu  accepting  ${placeOf('eu')}  0 ${FREE}\nus  accepting  ${placeOf('us')}  2 ${FREE}\n`,
+  ]);
+  const { out } = await shards('shards --json', 'us', 'eu');
+  const [eu, us] = await app.sagas.shards();
+  expect(JSON.parse(out)).toEqual([
+    { ...us, database: placeOf('us') },
+    { ...eu, database: placeOf('eu') },
+  ]);
+});
+
+test('a shard may have several hosts, of which the first may be down', async () => {
+  await start();
+  const several = apps.url('eu').replace('@', '@127.0.0.1:1,');
+  const { code, out, error } = await sagaHere(
+    ['shards', '--url', `${several}?target_session_attrs=primary`],
+    {
+      environment: { USER: 'ann' },
+    },
+  );
+  expect({ code, out, error }).toEqual({
+    ...{ code: 0, error: '' },
+    out: `eu  accepting  127.0.0.1:1,${placeOf('eu')}  0 ${FREE}\n`,
+  });
+});
+
+test('a shard that cannot be reached is listed beside the others, and the exit code says so', async () => {
+  await start();
+  apps.lose('us');
+  const { code, out } = await shards('shards', 'eu', 'us');
+  expect(code).toBe(2);
+  expect(out).toMatch(/^eu +accepting .*\n\? +unreachable +127\.0\.0\.1:\d+\/\S+ {2}.+\n$/);
+  expect(JSON.parse((await shards('shards --json', 'eu', 'us')).out)).toMatchObject([
+    { name: 'eu', reachable: true },
+    { database: placeOf('us'), reachable: false },
+  ]);
+});
+
+test('the applications heed what the command drains and admits, with who did it and why', async () => {
+  const app = await start();
+  const isOpen = async () => (await app.sagas.shards())[0]!.accepting;
+  const drained = await shards('shards drain eu --reason moving', 'us', 'eu');
+  expect([drained.code, drained.out]).toEqual([0, "Shard 'eu' accepts no new sagas\n"]);
+  await until(async () => !(await isOpen()));
+  await expect(app.sagas.start(PaymentSaga, {}, { shard: 'eu' })).rejects.toThrow('accepts no new sagas');
+  expect((await shards('shards', 'eu')).out).toMatch(/^eu +not accepting /);
+  const [row] = await apps.sql('eu', 'SELECT changed_by, change_reason FROM saga.shard');
+  expect(row).toEqual({ changed_by: 'ann', change_reason: 'moving' });
+  const [other] = await apps.sql('us', 'SELECT accepting, changed_by FROM saga.shard');
+  expect(other).toEqual({ accepting: true, changed_by: null });
+  expect((await shards('shards drain eu --by bob', 'eu')).out).toBe(
+    "Shard 'eu' accepts no new sagas, as before\n",
+  );
+  const admitted = await sagaHere(['shards', 'admit', 'eu', '--by', 'bob', '--json'], {
+    environment: { DATABASE_URL: apps.url('eu') },
+  });
+  expect([admitted.code, JSON.parse(admitted.out)]).toEqual([0, { changed: true }]);
+  await until(async () => (await isOpen()) === true);
+  await app.sagas.start(PaymentSaga, {}, { shard: 'eu' });
+});
+
+test.each<[string, string, string[], RegExp]>([
+  [
+    'none of the databases is',
+    'asia',
+    ['eu', 'us'],
+    /None of the databases is the shard 'asia': eu \(.*us \(/,
+  ],
+  ['two databases seem to be', 'eu', ['eu', 'eu'], /both have the name 'eu'/],
+])('a shard that %s is not drained', async (_, name, where, message) => {
+  await start();
+  const { code, out, error } = await shards(`shards drain ${name}`, ...where);
+  expect([code, out]).toEqual([2, '']);
+  expect(error).toMatch(message);
+  expect((await shards('shards', 'eu', 'us')).out).not.toContain('not accepting');
+});
+
+test('shards move empties a drained shard, and says which sagas stay', async () => {
+  const app = await start();
+  const ids = [];
+  for (let n = 0; n < 3; n++) ids.push((await app.sagas.start(PaymentSaga, {}, { shard: 'eu' })).id);
+  const held = 'SELECT id FROM saga.instance WHERE locked_by IS NOT NULL';
+  await until(async () => (await apps.sql('eu', held)).length === 0);
+  const early = await shards('shards move eu', 'eu', 'us');
+  expect([early.code, early.error]).toEqual([
+    expect.any(Number),
+    expect.stringContaining("Call drain('eu') first"),
+  ]);
+  expect(early.code).not.toBe(0);
+  await shards('shards drain eu', 'eu');
+  await apps.sql('eu', "UPDATE saga.instance SET lock_key = 'one' WHERE id = $1", [ids[0]]);
+  const moved = await shards('shards move eu --to us --limit 1', 'eu', 'us');
+  expect([moved.code, moved.out]).toEqual([
+    0,
+    "Moved 1 saga(s) off shard 'eu': 1 to 'us'\nNot moved: 1 saga(s) with a lock key\nThe limit was reached: repeat the command for the others\n",
+  ]);
+  const rest = await shards('shards move eu --json', 'us', 'eu');
+  expect(JSON.parse(rest.out)).toEqual({ moved: { us: 1 }, stayed: { 'lock-key': 1 }, more: false });
+  expect(await apps.idsOn('eu')).toEqual([ids[0]]);
+  const [row] = await apps.sql('us', 'SELECT received FROM saga.shard');
+  expect(row).toEqual({ received: true });
+  for (const id of ids.slice(1)) {
+    await app.sagas.signal(id, 'paid', 2);
+    expect((await app.sagas.wait(id)).status).toBe('completed');
+  }
+});
+
+test.each<[string, string, string[], RegExp]>([
+  ['one database', 'eu', ['eu'], /Give --url at least twice/],
+  [
+    'a shard that is none of the databases',
+    'asia',
+    ['eu', 'us'],
+    /None of the databases is the shard 'asia'/,
+  ],
+  ['the shard itself', 'eu --to eu', ['eu', 'us'], /--to is 'eu'/],
+  ['two databases of one name', 'eu', ['eu', 'eu'], /Two databases have the name 'eu'/],
+])('shards move refuses %s', async (_, words, where, message) => {
+  await start();
+  const { code, error } = await shards(`shards move ${words}`, ...where);
+  expect(code).not.toBe(0);
+  expect(error).toMatch(message);
+});
+
+test('a shard that may be on a database that cannot be reached is refused by that', async () => {
+  await start();
+  apps.lose('us');
+  const { code, error } = await shards('shards drain us', 'eu', 'us');
+  expect(code).toBe(2);
+  expect(error).toContain(
+    `SAGA_SHARD_UNAVAILABLE: Shard 'us' was not found. Not reached: ${placeOf('us')} (`,
+  );
+});
+
+test('a database without shards is refused, with and without the tables of sagas', async () => {
+  const empty = await shards('shards', 'alone');
+  expect([empty.code, empty.error]).toEqual([2, expect.stringContaining('has no tables of sagas')]);
+  const options = { shards: undefined, database: apps.database('alone') };
+  const app = await apps.start({ sagas: [PaymentSaga], shards: [], options });
+  await app.close();
+  const alone = await shards('shards', 'eu', 'alone');
+  expect([alone.code, alone.error]).toEqual([
+    2,
+    expect.stringContaining(`The database ${placeOf('alone')} is not a shard`),
+  ]);
+});

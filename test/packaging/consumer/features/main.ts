@@ -1,0 +1,82 @@
+import 'reflect-metadata';
+import { Module, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { SagaModule, SagaService } from 'nestjs-durable-saga';
+import * as limits from './limits.js';
+import * as longSteps from './long-steps.js';
+import * as operators from './operators.js';
+import * as people from './people.js';
+import * as schedules from './schedules.js';
+import * as times from './times.js';
+
+const database = () => TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL });
+
+@Module({
+  imports: [database(), SagaModule.forRoot()],
+  providers: [
+    ...limits.limitSagas,
+    ...longSteps.longStepSagas,
+    ...operators.operatorSagas,
+    ...people.peopleSagas,
+    ...schedules.scheduleSagas,
+    ...times.timeSagas,
+  ],
+})
+class AppModule {}
+
+@Module({ imports: [database(), SagaModule.forRoot()], providers: schedules.scheduleSagas })
+class SecondModule {}
+
+@Module({ imports: [database(), SagaModule.forRoot()], providers: [schedules.CaughtUpSaga] })
+class CatchUpModule {}
+
+const start = (module: Type) => NestFactory.createApplicationContext(module, { logger: ['error'] });
+
+/**
+ * What users of schedules, times, progress, limits and operators' calls do, by the documentation alone. Prints what became
+ * of each scene.
+ */
+async function main(): Promise<void> {
+  const app = await start(AppModule);
+  const second = await start(SecondModule);
+  const sagas = app.get(SagaService);
+  const scenes: Record<string, () => Promise<void>> = {
+    oneSagaForEachTick: () => schedules.oneSagaForEachTick(sagas),
+    overlap: () => schedules.overlap(sagas),
+    pauseResumeTrigger: () => schedules.pauseResumeTrigger(sagas),
+    daylightSaving: () => schedules.daylightSaving(),
+    catchUp: () => schedules.catchUp(sagas, () => start(CatchUpModule)),
+    delaysFromTheData: () => times.delaysFromTheData(sagas),
+    timeoutsFromTheData: () => times.timeoutsFromTheData(sagas),
+    rescheduleWaits: () => times.rescheduleWaits(sagas),
+    backoff: () => times.backoff(sagas),
+    heartbeats: () => longSteps.heartbeats(sagas),
+    progressAndWatch: () => longSteps.progressAndWatch(sagas),
+    confirmedCompensation: () => longSteps.confirmedCompensation(sagas),
+    slots: () => limits.slots(sagas),
+    numbers: () => limits.numbers(sagas),
+    rates: () => limits.rates(sagas),
+    lockModeReject: () => limits.lockModeReject(sagas),
+    quorumAndTasks: () => people.quorumAndTasks(sagas),
+    tagsTokensAndNames: () => people.tagsTokensAndNames(sagas),
+    optionalStep: () => operators.optionalStep(sagas),
+    cancelUnlessBegun: () => operators.cancelUnlessBegun(sagas),
+    outOfAHang: () => operators.outOfAHang(sagas),
+    pausedStep: () => operators.pausedStep(sagas),
+  };
+  const outcomes = await Promise.all(
+    Object.entries(scenes).map(async ([name, scene]) => {
+      const failure = await scene().then(
+        () => undefined,
+        (error: Error) => error.stack,
+      );
+      return [name, failure ?? 'as documented'];
+    }),
+  );
+  console.log(JSON.stringify(Object.fromEntries(outcomes)));
+  await second.close();
+  await app.close();
+}
+
+void main();

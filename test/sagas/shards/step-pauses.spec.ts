@@ -1,0 +1,47 @@
+import { Saga, SagaShardUnavailableError, Step } from '../../../libs/saga/src/index.js';
+import { until } from '../../support/gate.js';
+import { ShardApps } from '../../support/shard-apps.js';
+
+@Saga({ name: 'order' })
+class OrderSaga {
+  @Step() charge() {
+    return 1;
+  }
+}
+
+const apps = ShardApps.over('eu', 'us');
+afterEach(() => apps.find('us'));
+
+const WHY = { by: 'ann', reason: 'payments are down' };
+
+test('a step is paused and resumed on all shards', async () => {
+  const { sagas } = await apps.start({ sagas: [OrderSaga] });
+  await sagas.pauseStep(OrderSaga, 'charge', WHY);
+  expect(await sagas.pausedSteps()).toEqual({
+    items: [{ saga: 'order', step: 'charge', ...WHY, since: expect.any(Date), shards: ['eu', 'us'] }],
+  });
+  const started = await Promise.all(['eu', 'us'].map((shard) => sagas.start(OrderSaga, {}, { shard })));
+  for (const { id } of started)
+    await until(async () => (await sagas.get(id)).waitingFor?.kind === 'paused-step');
+  expect((await sagas.stats()).pausedSteps).toEqual([{ saga: 'order', step: 'charge' }]);
+  await sagas.resumeStep(OrderSaga, 'charge');
+  for (const saga of started) expect((await saga.outcome()).status).toBe('completed');
+});
+
+test('a shard that cannot be reached is named, and the others are paused', async () => {
+  const { sagas } = await apps.start({ sagas: [OrderSaga] });
+  apps.lose('us');
+  await until(async () => (await sagas.shards()).some(({ reachable }) => !reachable));
+  const paused = sagas.pauseStep(OrderSaga, 'charge', WHY);
+  await expect(paused).rejects.toThrow(SagaShardUnavailableError);
+  await expect(paused).rejects.toThrow("paused on all shards but 'us'");
+  expect(await sagas.pausedSteps()).toMatchObject({ items: [{ shards: ['eu'] }], unreachable: ['us'] });
+  const saga = await sagas.start(OrderSaga, {}, { shard: 'eu' });
+  await until(async () => (await sagas.get(saga.id)).waitingFor?.kind === 'paused-step');
+  apps.find('us');
+  await until(async () => (await sagas.shards()).every(({ reachable }) => reachable));
+  await sagas.pauseStep(OrderSaga, 'charge', WHY);
+  expect((await sagas.pausedSteps()).items).toMatchObject([{ shards: ['eu', 'us'] }]);
+  await sagas.resumeStep(OrderSaga, 'charge');
+  expect((await saga.outcome()).status).toBe('completed');
+});

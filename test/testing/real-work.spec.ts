@@ -1,0 +1,34 @@
+import { Saga, Step } from '../../libs/saga/src/index.js';
+import { SagaTest } from '../../libs/saga/src/testing/index.js';
+
+/** No CPU time for so long: what a busy machine does to a process. */
+const STARVED = 700;
+
+@Saga({ name: 'reads-files' })
+class ReadsFiles {
+  @Step({ timeout: '1s' })
+  async read(): Promise<string> {
+    await new Promise(setImmediate);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STARVED);
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    return 'read';
+  }
+}
+
+test('a method that does real work does not time out because the machine gives the test no CPU time', async () => {
+  const { outcome } = await SagaTest.of(ReadsFiles).run({});
+  expect(outcome).toMatchObject({ status: 'completed', results: { read: 'read' } });
+});
+
+@Saga({ name: 'hangs' })
+class Hangs {
+  @Step({ timeout: '1h', retry: { attempts: 1 } })
+  hang(): Promise<void> {
+    return new Promise(() => undefined);
+  }
+}
+
+test('virtual time goes on without a method that hangs', async () => {
+  const { outcome } = await SagaTest.of(Hangs).run({});
+  expect(outcome).toMatchObject({ failure: { kind: 'timeout', step: 'hang' } });
+});
