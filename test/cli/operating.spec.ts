@@ -2,12 +2,10 @@ import { Gate, until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 import { waits } from '../support/waits.js';
 import { bank, Letter, order, PlaceOrder, ran, shop, Transfer } from './support/orders.js';
-import { sagaOn } from './support/saga-bin.js';
 import { sagaHereOn } from './support/saga-here.js';
 
 const apps = TestApps.onOwnDatabase();
-const run = sagaOn(apps);
-const here = sagaHereOn(apps);
+const run = sagaHereOn(apps);
 
 const rows = () => apps.sql('SELECT id, status, epoch, checkpoints FROM saga.instance ORDER BY id');
 
@@ -38,7 +36,7 @@ describe('saga cancel', () => {
     const { code, out, error } = await run('cancel', id, '--yes');
     expect([code, out]).toEqual([1, '']);
     expect(error).toMatch(/^saga: SAGA_STATE: .*has passed its pivot, and only goes forward\.\n$/);
-    const preview = await here('cancel', id, '--dry-run');
+    const preview = await run('cancel', id, '--dry-run');
     expect([preview.code, preview.out]).toEqual([0, expect.stringContaining(`pivot, 'send'`)]);
     expect(await rows()).toEqual(before);
   });
@@ -47,11 +45,11 @@ describe('saga cancel', () => {
     const { sagas } = await shop(apps);
     await order(sagas, 'order-1', 'ship', 'release');
     const before = await rows();
-    const { code, out } = await here('cancel place-order/order-1 --dry-run');
+    const { code, out } = await run('cancel place-order/order-1 --dry-run');
     expect(code).toBe(0);
     expect(out).toMatch(/These steps would be compensated, in this order:\n {2}reserve, by release\n/);
     expect(out).not.toContain('reservation');
-    const { rollback } = JSON.parse((await here('cancel place-order/order-1 --dry-run --json')).out);
+    const { rollback } = JSON.parse((await run('cancel place-order/order-1 --dry-run --json')).out);
     expect(rollback.compensations).toEqual([{ step: 'reserve', compensate: 'release', unknown: false }]);
     expect(await rows()).toEqual(before);
   });
@@ -62,7 +60,7 @@ describe('saga cancel', () => {
       const { sagas } = await shop(apps);
       await order(sagas, 'order-1');
       const before = await rows();
-      const { code, error } = await here(`${call} place-order/order-1`);
+      const { code, error } = await run(`${call} place-order/order-1`);
       expect([code, error]).toEqual([
         2,
         expect.stringMatching(/^saga: USAGE: .*Give --yes to skip the prompt\n/),
@@ -83,7 +81,7 @@ describe('saga abort', () => {
     });
     expect((await sagas.get(id)).status).toBe('aborted');
     expect(ran).toHaveLength(done);
-    const again = await here('retry', id);
+    const again = await run('retry', id);
     expect([again.code, again.error]).toEqual([1, expect.stringContaining('SAGA_STATE')]);
   });
 });
@@ -107,10 +105,10 @@ describe('saga retry', () => {
     expect([retried.code, retried.out]).toEqual([0, `Retried ${id}\n`]);
     expect((await sagas.wait(id)).status).toBe('compensated');
     expect((await sagas.history(id))[0]).toMatchObject({ action: 'retry', newInput: true });
-    const { out } = await here('show', id, '--payloads');
+    const { out } = await run('show', id, '--payloads');
     expect(out).toMatch(/ input +{"sku":"cup"}\n.* started with +{"sku":/);
-    expect((await here('show', id)).out).not.toContain('started with');
-    expect((await here('show', id, '--json')).out).not.toContain('startedInput');
+    expect((await run('show', id)).out).not.toContain('started with');
+    expect((await run('show', id, '--json')).out).not.toContain('startedInput');
   });
 
   test('uses every option that the class sets for the steps that follow', async () => {
@@ -134,15 +132,15 @@ describe('saga retry', () => {
   test('does nothing to a saga that is not as it is expected', async () => {
     const { sagas } = await shop(apps);
     const id = await order(sagas, 'order-1', 'ship', 'release');
-    const { revision } = JSON.parse((await here('show', id, '--json')).out);
+    const { revision } = JSON.parse((await run('show', id, '--json')).out);
     for (const expected of [
       ['--expects', 'suspended'],
       ['--expects-revision', String(revision - 1)],
     ]) {
-      const { code, error } = await here('retry', id, ...expected);
+      const { code, error } = await run('retry', id, ...expected);
       expect([code, error]).toEqual([1, expect.stringContaining('SAGA_STATE')]);
     }
-    expect((await here('retry', id, '--expects-revision', String(revision))).code).toBe(0);
+    expect((await run('retry', id, '--expects-revision', String(revision))).code).toBe(0);
   });
 });
 
@@ -150,7 +148,7 @@ describe('saga skip', () => {
   test('marks a compensation that failed permanently as completed manually', async () => {
     const { sagas } = await shop(apps);
     const id = await order(sagas, 'order-1', 'ship', 'release');
-    const wrong = await here('skip', id, 'charge', '--yes');
+    const wrong = await run('skip', id, 'charge', '--yes');
     expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining('stuck at: reserve')]);
     expect((await run('skip', id, 'reserve', '--yes')).out).toBe(
       `Marked 'reserve' of ${id} as completed manually\n`,
@@ -165,7 +163,7 @@ describe('saga pause and saga resume', () => {
     const { id } = await sagas.start(Letter, {});
     await waits(apps, id);
     expect((await run('pause', id, '--reason', 'strike')).out).toBe(`Paused ${id}\n`);
-    expect((await here('show', id)).out).toMatch(
+    expect((await run('show', id)).out).toMatch(
       /waits for +an operator to resume it: paused by ann: strike/,
     );
     await sagas.signal(id, 'answered');
@@ -179,13 +177,13 @@ describe('saga history', () => {
   test('shows who did what, when and why, and so does the timeline', async () => {
     const { sagas } = await shop(apps);
     const id = await order(sagas, 'order-1', 'ship', 'release');
-    await here('retry', id, '--reason', 'the stock is up again');
+    await run('retry', id, '--reason', 'the stock is up again');
     await sagas.wait(id);
     const { code, out } = await run('history', id);
     expect(code).toBe(0);
     expect(out).toMatch(/^20\S+Z {2}retried by ann, while stuck: the stock is up again\n$/);
-    expect((await here('show', id)).out).toMatch(/ retried by ann, while stuck: the stock is up again\n/);
-    expect(JSON.parse((await here('history', id, '--json')).out)).toMatchObject([
+    expect((await run('show', id)).out).toMatch(/ retried by ann, while stuck: the stock is up again\n/);
+    expect(JSON.parse((await run('history', id, '--json')).out)).toMatchObject([
       { action: 'retry', by: 'ann' },
     ]);
   });
@@ -196,9 +194,9 @@ describe('the timeline of a saga whose failed compensation was retried', () => {
     const { sagas } = await shop(apps);
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const before = await sagas.get(id);
-    await here('retry', id, '--input', '{"sku":"cup"}', '--reason', 'repaired');
+    await run('retry', id, '--input', '{"sku":"cup"}', '--reason', 'repaired');
     await sagas.wait(id);
-    const { out } = await here('show', id);
+    const { out } = await run('show', id);
     const lines = out.slice(out.indexOf('Timeline')).split('\n');
     const inOrder = [
       'charge was',
@@ -220,9 +218,9 @@ describe('an action that needs a second approval', () => {
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const first = await run('abort', id, '--yes');
     expect([first.code, first.error]).toEqual([1, expect.stringContaining('SAGA_APPROVAL_PENDING')]);
-    expect((await here('history', id)).out).toContain('abort proposed by ann');
-    expect((await here('abort', id, '--yes')).code).toBe(1);
-    expect((await here('abort', id, '--yes', '--by', 'bob')).code).toBe(0);
+    expect((await run('history', id)).out).toContain('abort proposed by ann');
+    expect((await run('abort', id, '--yes')).code).toBe(1);
+    expect((await run('abort', id, '--yes', '--by', 'bob')).code).toBe(0);
     expect((await sagas.get(id)).status).toBe('aborted');
   });
 });
@@ -240,21 +238,21 @@ describe('a call by --where', () => {
     const tried = await run(`retry ${filter} --dry-run`);
     expect([tried.code, tried.out]).toEqual([0, expect.stringMatching(/^2 sagas\n/)]);
     for (const id of stuck) expect(tried.out).toContain(id);
-    expect((await here(`retry ${filter}`)).code).toBe(2);
+    expect((await run(`retry ${filter}`)).code).toBe(2);
     expect(await rows()).toEqual(before);
     const { code, out } = await run(`abort ${filter} --yes --json --limit 1`);
     expect([code, JSON.parse(out)]).toEqual([
       0,
       { matched: 1, done: 1, proposed: 0, failed: [], more: true },
     ]);
-    expect((await here(`abort ${filter} --yes`)).out).toBe('abort: 1 of 1 saga\n');
+    expect((await run(`abort ${filter} --yes`)).out).toBe('abort: 1 of 1 saga\n');
     for (const id of stuck) expect((await sagas.get(id)).status).toBe('aborted');
   });
 
   test('says which it did not fit, and ends with 1', async () => {
     const { sagas } = await shop(apps);
     const id = await order(sagas, 'order-1');
-    const { code, out, error } = await here('pause --where saga=place-order --yes');
+    const { code, out, error } = await run('pause --where saga=place-order --yes');
     expect([code, out]).toEqual([1, 'pause: 0 of 1 saga\n']);
     expect(error).toMatch(new RegExp(`^${id}: .*cannot be paused: it is completed`));
   });
@@ -271,7 +269,7 @@ describe('a call by --where', () => {
     ['retry --where status=stuck --expects stuck --yes', /--expects applies to one saga/],
   ])('as in saga %s is not understood', async (words, message) => {
     await shop(apps);
-    const { code, error } = await here(words);
+    const { code, error } = await run(words);
     expect([code, error]).toEqual([2, expect.stringMatching(message)]);
   });
 });
@@ -284,7 +282,7 @@ describe('saga stats', () => {
     const { code, out } = await run('stats');
     expect(code).toBe(0);
     expect(out).toMatch(/^place-order@1 +stuck +1\n\ndue +0\noverdue +0\noutbox +0 waiting; 0 dead\n$/);
-    expect(JSON.parse((await here('stats --json')).out)).toMatchObject({
+    expect(JSON.parse((await run('stats --json')).out)).toMatchObject({
       sagas: [{ saga: 'place-order', version: 1, status: 'stuck', count: 1 }],
       due: 0,
     });

@@ -1,10 +1,10 @@
 import { Saga, Step, type StepContext } from '../../libs/saga/src/index.js';
 import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
-import { sagaOn } from './support/saga-bin.js';
+import { sagaHereOn } from './support/saga-here.js';
 
 const apps = TestApps.onOwnDatabase();
-const run = sagaOn(apps);
+const run = sagaHereOn(apps);
 /** Methods hang when the application is closed. */
 const IMPATIENT = { worker: { shutdownTimeout: 50 } };
 let calls: string[];

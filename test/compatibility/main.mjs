@@ -1,8 +1,8 @@
 /**
  * `npm run compat`: the packed library in consumers' projects, over versions of Node, Nest, TypeORM and PostgreSQL, module
  * formats and compilers. `-- --list` tells the rows, `-- --only=nest11,pgbouncer` runs those whose names contain one of
- * these, `-- --keep` leaves the projects where they are, `-- --report=file.json` writes how many rows passed and failed.
- * Ends with 1 if a row fails.
+ * these, `-- --quick` runs the few that have each value, `-- --keep` leaves the projects where they are, and
+ * `-- --report=file.json` writes how many rows passed and which failed. Ends with 1 if a row fails.
  */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { Installations, packLibrary } from './installation.mjs';
 import { LAYOUTS } from './layouts.mjs';
 import { Projects } from './projects.mjs';
 import { tableOf } from './report.mjs';
-import { ROWS } from './rows.mjs';
+import { QUICK, ROWS } from './rows.mjs';
 import { Servers } from './servers.mjs';
 import { installedRow, tryRow } from './try-row.mjs';
 
@@ -23,6 +23,7 @@ const AT_ONCE = 2;
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
+    quick: { type: 'boolean' },
     list: { type: 'boolean' },
     keep: { type: 'boolean' },
     report: { type: 'string' },
@@ -30,7 +31,9 @@ const { values } = parseArgs({
 });
 const ALL = [...ROWS, ...FOREIGN, ...LAYOUTS];
 const rows = ALL.filter(
-  ({ name }) => !values.only || values.only.split(',').some((part) => name.includes(part)),
+  ({ name }) =>
+    (!values.only || values.only.split(',').some((part) => name.includes(part))) &&
+    (!values.quick || QUICK.includes(name)),
 );
 if (rows.length === 0) throw new Error(`No row is named like ${values.only}; --list tells them.`);
 if (values.list) for (const row of rows) console.log(row.name, JSON.stringify(row));
@@ -56,12 +59,13 @@ async function tryAll() {
     if (values.keep) console.log(`Kept: ${folder}`);
     else await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
-  const failed = tried.filter(({ outcome }) => outcome.result === 'failed').length;
+  const failures = tried.filter(({ outcome }) => outcome.result === 'failed').map(failureOf);
+  const failed = failures.length;
   const skipped = tried.filter(({ outcome }) => outcome.result === 'skipped').length;
   console.log(`\n${tableOf(inOrder(tried))}\n`);
   const passed = tried.length - failed - skipped;
   console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
-  if (values.report) await writeFile(values.report, JSON.stringify({ passed, failed, skipped }));
+  if (values.report) await writeFile(values.report, JSON.stringify({ passed, failed, skipped, failures }));
   return failed === 0;
 }
 
@@ -82,6 +86,10 @@ async function timed(row, parts) {
   console.log(`${row.name}: ${outcome.result} (${seconds.toFixed(1)} s)`);
   if (outcome.reason) console.log(`  ${outcome.reason.replaceAll('\n', '\n  ')}`);
   return { row, outcome, seconds };
+}
+
+function failureOf({ row, outcome }) {
+  return { name: row.name, why: outcome.reason };
 }
 
 function inOrder(tried) {

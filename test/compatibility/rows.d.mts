@@ -19,3 +19,5 @@ export const SERVERS: Readonly<
 >;
 export const SETS: Readonly<Record<string, Readonly<Record<string, string>>>>;
 export const ROWS: readonly Row[];
+/** Names of the rows that `.ci/run` tries. */
+export const QUICK: readonly string[];

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { FITTING, NODES, type Row, ROWS, SERVERS, SETS } from './rows.mjs';
+import { FITTING, NODES, QUICK, type Row, ROWS, SERVERS, SETS } from './rows.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
@@ -61,6 +61,14 @@ describe('the compatibility matrix', () => {
     for (const server of Object.keys(SERVERS))
       expect(ROWS.map((row) => String(row.postgres))).toContain(server);
   });
+
+  test.each(['set', 'node', 'postgres', 'format', 'build', 'program'] as const)(
+    'is tried by `.ci/run` with each value of `%s`',
+    (dimension) => {
+      const valuesOf = (rows: readonly Row[]) => [...new Set(rows.map((row) => row[dimension]))].sort();
+      expect(valuesOf(ROWS.filter(({ name }) => QUICK.includes(name)))).toEqual(valuesOf(ROWS));
+    },
+  );
 
   test('is what docs/compatibility.md shows', () => {
     const page = read('docs/compatibility.md')

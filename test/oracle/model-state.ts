@@ -93,10 +93,18 @@ export function copyOf(book: Book): Book {
 /** The graph's relations, by walking it. */
 export class Relations {
   readonly nodes: readonly StepNode[];
+  private readonly next = new Map<string, readonly string[]>();
   private readonly below = new Map<string, ReadonlySet<string>>();
 
   constructor(readonly graph: SagaGraph) {
     this.nodes = [...graph.steps.values()];
+    for (const { name } of this.nodes) {
+      const after = this.nodes.filter((node) => node.after.includes(name));
+      this.next.set(
+        name,
+        after.map((node) => node.name),
+      );
+    }
     for (const node of this.nodes)
       this.below.set(
         node.name,
@@ -105,12 +113,12 @@ export class Relations {
   }
 
   node(key: string): StepNode {
-    return this.graph.steps.get(key.replace(/\[\d+\]$/, ''))!;
+    return this.graph.steps.get(key) ?? this.graph.steps.get(key.slice(0, key.lastIndexOf('[')))!;
   }
 
   /** Those that wait for this one; not by the graph's own word for it. */
-  dependents(name: string): string[] {
-    return this.nodes.filter(({ after }) => after.includes(name)).map((node) => node.name);
+  dependents(name: string): readonly string[] {
+    return this.next.get(name)!;
   }
 
   /** All that depend on it, directly or not. */
@@ -119,7 +127,7 @@ export class Relations {
   }
 }
 
-function walk(from: string, next: (name: string) => string[]): Set<string> {
+function walk(from: string, next: (name: string) => readonly string[]): Set<string> {
   const reached = new Set<string>();
   const visit = (name: string): void => {
     for (const other of next(name)) {

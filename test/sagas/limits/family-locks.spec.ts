@@ -46,7 +46,7 @@ describe('a sub-saga whose key an ancestor holds', () => {
     const first = await sagas.start(FolderSaga, { owner: 'ann', depth: 2, n: 1 });
     const second = await sagas.start(FolderSaga, { owner: 'ann', depth: 1, n: 2 });
     await until(() => log.includes('begin 1.0'));
-    expect((await until(async () => (await sagas.get(second.id)).waitingFor)).kind).toBe('lock');
+    await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'lock');
     gate.open();
     expect((await first.outcome()).status).toBe('completed');
     expect((await second.outcome()).status).toBe('completed');

@@ -11,19 +11,23 @@ const DOWN: readonly [number, number] = [0, 2_000];
 
 /**
  * SIGKILL to one of the four processes after the other, at random; each comes back by itself, some time
- * later.
+ * later. A process may be killed while it starts, but not again until it has been ready: on a slow machine, where a start takes
+ * longer than the time between two kills, a service would never be there.
  */
 export class Killer {
   readonly kills: Record<Victim, number> = { order: 0, customer: 0, payment: 0, broker: 0 };
   /** Exits that the rig did not cause. */
   readonly surprises: string[] = [];
   private readonly killed = new Set<DemoProcess>();
+  private readonly ready = new WeakSet<DemoProcess>();
+  /** Killed while they started, and not ready since. */
+  private readonly cutShort = new Set<Victim>();
   private readonly comingBack = new Set<Promise<void>>();
   private going = true;
   private run: Promise<void> | undefined;
 
   /**
-   * @param calm milliseconds between two kills: a service that starts may be killed again before it is ready
+   * @param calm milliseconds between two kills
    */
   constructor(
     private readonly stage: DemoEnvironment,
@@ -51,16 +55,30 @@ export class Killer {
       if (!this.going) return;
       const victim = this.chance.one(VICTIMS);
       const process = this.processOf(victim);
-      if (!process.running) continue;
+      if (!process.running || !this.mayBeKilled(victim)) continue;
       this.kills[victim] += 1;
       this.killed.add(process);
       await process.kill();
     }
   }
 
+  private mayBeKilled(victim: Victim): boolean {
+    if (this.ready.has(this.processOf(victim))) return true;
+    if (this.cutShort.has(victim)) return false;
+    this.cutShort.add(victim);
+    return true;
+  }
+
   /** As a supervisor would: whatever ends is started again. */
   private watch(victim: Victim): void {
     const process = this.processOf(victim);
+    void process.ready().then(
+      () => {
+        this.ready.add(process);
+        this.cutShort.delete(victim);
+      },
+      () => undefined, // It ended before, which ended() tells.
+    );
     void process.ended().then(() => {
       if (!this.killed.has(process)) {
         if (!this.going) return;
