@@ -163,9 +163,7 @@ describe('saga pause and saga resume', () => {
     const { id } = await sagas.start(Letter, {});
     await waits(apps, id);
     expect((await run('pause', id, '--reason', 'strike')).out).toBe(`Paused ${id}\n`);
-    expect((await run('show', id)).out).toMatch(
-      /waits for +an operator to resume it: paused by ann: strike/,
-    );
+    expect((await run('show', id)).out).toMatch(/waits for +an operator to resume it: paused by ann: strike/);
     await sagas.signal(id, 'answered');
     expect((await sagas.get(id)).status).toBe('paused');
     expect((await run('resume', id)).code).toBe(0);
