@@ -12,12 +12,10 @@ import {
 import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 import { waits } from '../support/waits.js';
-import { sagaOn } from './support/saga-bin.js';
 import { sagaHereOn } from './support/saga-here.js';
 
 const apps = TestApps.onOwnDatabase();
-const run = sagaOn(apps);
-const here = sagaHereOn(apps);
+const run = sagaHereOn(apps);
 const ONCE = { retry: { attempts: 1 }, compensationRetry: { attempts: 1 } } as const;
 
 interface Order {
@@ -116,7 +114,7 @@ describe('saga list', () => {
   test('takes filters, and gives JSON', async () => {
     const { done, stuck } = await shop();
     const ids = async (words: string) => {
-      const { code, out } = await here(`list ${words} --json`);
+      const { code, out } = await run(`list ${words} --json`);
       expect(code).toBe(0);
       return (JSON.parse(out) as { items: { id: string }[] }).items.map(({ id }) => id);
     };
@@ -134,14 +132,14 @@ describe('saga list', () => {
     const first = await run('list --limit 1');
     expect(first.out).toContain(invoice);
     const cursor = /--cursor (\S+)/.exec(first.error)![1]!;
-    const second = await here('list --limit 10 --cursor', cursor);
+    const second = await run('list --limit 10 --cursor', cursor);
     expect(second.out.trimEnd().split('\n')).toHaveLength(4);
     expect([second.out.includes(invoice), second.error]).toEqual([false, '']);
   });
 
   test('of nothing says so', async () => {
     await app();
-    expect(await here('list')).toEqual({ code: 0, out: '', error: 'No sagas\n' });
+    expect(await run('list')).toEqual({ code: 0, out: '', error: 'No sagas\n' });
   });
 });
 
@@ -172,12 +170,12 @@ describe('saga show', () => {
 
   test('shows payloads to those only who ask for them', async () => {
     const { done } = await shop();
-    const without = await here('show', done);
+    const without = await run('show', done);
     expect(without.out).not.toMatch(/secret|cup/);
-    const withPayloads = await here('show', done, '--payloads');
+    const withPayloads = await run('show', done, '--payloads');
     expect(withPayloads.out).toContain('{"sku":"cup","parcels":["a"]}');
     expect(withPayloads.out).toContain('secret of cup');
-    expect((await here('show', done, '--json')).out).not.toMatch(/secret|cup/);
+    expect((await run('show', done, '--json')).out).not.toMatch(/secret|cup/);
     const all = JSON.parse((await run('show', done, '--json', '--payloads')).out) as {
       steps: { name: string }[];
     };
@@ -191,25 +189,25 @@ describe('saga show', () => {
     await outcome();
     const { child } = (await sagas.get(id)).steps[0]!;
     for (const one of [id, child!]) {
-      const { out } = await here('show', one, '--payloads');
+      const { out } = await run('show', one, '--payloads');
       expect(out).not.toContain('4711');
       expect(out).toContain('"number":"[redacted]","holder":"Ann"');
-      expect((await here('show', one, '--payloads', '--json')).out).not.toContain('4711');
+      expect((await run('show', one, '--payloads', '--json')).out).not.toContain('4711');
     }
     await apps.sql('DELETE FROM saga.graph');
-    expect((await here('show', id, '--payloads')).out).not.toContain('4711');
+    expect((await run('show', id, '--payloads')).out).not.toContain('4711');
   });
 
   test('names the sagas that a saga has started, and that it is part of', async () => {
     const { done, sagas } = await shop();
     const child = (await sagas.get(done)).steps.find(({ name }) => name === 'parcel')!.child!;
-    expect((await here('show', done)).out).toContain(`saga ${child}`);
-    expect((await here('show', child)).out).toMatch(`part of  saga ${done}, step 'parcel'`);
+    expect((await run('show', done)).out).toContain(`saga ${child}`);
+    expect((await run('show', child)).out).toMatch(`part of  saga ${done}, step 'parcel'`);
   });
 
   test('says until when a signal is waited for', async () => {
     const { invoice } = await shop();
-    const { out } = await here('show', invoice);
+    const { out } = await run('show', invoice);
     expect(out).toMatch(/waits for +the signal 'paid' for step 'pay', until 20\S+Z \(in 59m \d+s\)/);
     expect(out).toMatch(/… pay +waiting/);
   });
@@ -220,7 +218,7 @@ describe('saga show', () => {
     ['nobody', 2, /USAGE: 'nobody' is not a target; give a saga's id, or <saga>\/<correlation id>/],
   ])('of %s ends with %i', async (target, expected, message) => {
     await app();
-    const { code, out, error } = await here('show', target);
+    const { code, out, error } = await run('show', target);
     expect([code, out]).toEqual([expected, '']);
     expect(error).toMatch(message);
   });
@@ -245,13 +243,13 @@ describe('saga watch', () => {
 
   test('ends with 1 when the saga failed, and prints changes as lines of JSON', async () => {
     const { stuck } = await shop();
-    const { code, out } = await here('watch', stuck, '--json');
+    const { code, out } = await run('watch', stuck, '--json');
     expect([code, JSON.parse(out)]).toEqual([1, expect.objectContaining({ id: stuck, status: 'stuck' })]);
   });
 
   test('ends with 2 when its time is over', async () => {
     const { invoice } = await shop();
-    const { code, error } = await here('watch', invoice, '--timeout', '100ms');
+    const { code, error } = await run('watch', invoice, '--timeout', '100ms');
     expect([code, error]).toEqual([2, expect.stringMatching(/^saga: SAGA_TIMEOUT: .*It continues\.\n$/)]);
   });
 });
@@ -259,7 +257,7 @@ describe('saga watch', () => {
 describe('saga diagram', () => {
   test('draws the graph that is stored, as the code would', async () => {
     await app({ worker: false });
-    const drawn = async (words: string) => (await here(`diagram ${words}`)).out;
+    const drawn = async (words: string) => (await run(`diagram ${words}`)).out;
     expect((await run('diagram place-order')).out).toBe(mermaidOf(describeSaga(PlaceOrder)));
     expect(await drawn('invoice@1 --direction LR')).toBe(
       mermaidOf(describeSaga(Invoice), { direction: 'LR' }),
@@ -269,7 +267,7 @@ describe('saga diagram', () => {
 
   test('of one that was never deployed says what is meant', async () => {
     await app({ worker: false });
-    expect(await here('diagram place-odrer')).toMatchObject({
+    expect(await run('diagram place-odrer')).toMatchObject({
       code: 1,
       error: expect.stringContaining(`did you mean 'place-order'?`),
     });

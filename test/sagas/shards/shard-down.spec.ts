@@ -78,6 +78,18 @@ test('a shard that cannot be reached keeps none of the others, and continues aft
   expect(await outcome).toMatchObject({ status: 'completed', results: { paid: 2 } });
 });
 
+test('a shard that is reported as unreachable gets no saga that may start anywhere', async () => {
+  const app = await apps.start({ sagas });
+  for (let round = 0; round < 5; round += 1) {
+    apps.lose('us');
+    expect(await app.sagas.shards()).toMatchObject([{ reachable: true }, { name: 'us', reachable: false }]);
+    const started = await Promise.all(keys('any', 10).map(() => app.sagas.start(QuickSaga, {})));
+    expect(await apps.idsOn('eu')).toEqual(expect.arrayContaining(started.map(({ id }) => id)));
+    apps.find('us');
+    await until(async () => (await app.sagas.shards()).every(({ reachable }) => reachable));
+  }
+});
+
 test('a process that starts while a shard cannot be reached has it later', async () => {
   apps.lose('us');
   const app = await apps.start({ sagas });

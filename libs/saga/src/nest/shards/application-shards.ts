@@ -145,6 +145,9 @@ export class ApplicationShards implements ShardCalls {
   }
 }
 
+/** How often the counts of a shard are read, as connections of the pool may be broken. */
+const COUNT_TRIES = 3;
+
 export function movingShard({ name, accepting, health, moves }: Shard): MovingShard {
   return { name, accepting, ...(moves && health.reachable && { moves }) };
 }
@@ -164,17 +167,30 @@ function movedAway({ name }: Shard, cause: unknown): SagaShardUnavailableError {
   );
 }
 
-/** Counts are left out if the shard is lost while they are read. */
+/** A shard is reported as calls find it: they fail at once if it cannot be reached. */
 async function statusOf(shard: Shard): Promise<ShardStatus> {
-  const { name, row } = shard;
-  const known = { name, ...(row && { accepting: row.accepting }) };
-  try {
-    // A connection of the pool may be a broken one.
-    const onTheirWay = await shard.onTheirWay().catch(() => shard.onTheirWay());
-    const stats = await shard.calls.stats();
-    return { ...known, reachable: true, counts: countsOf(stats, onTheirWay) };
-  } catch (error) {
-    if (!(error instanceof SagaShardUnavailableError || isTransientError(error))) throw error;
-    return { ...known, reachable: false };
+  await shard.refresh();
+  const counts = await countsOn(shard);
+  const { name, row, health } = shard;
+  return {
+    name,
+    ...(row && { accepting: row.accepting }),
+    reachable: health.reachable,
+    ...(counts && { counts }),
+  };
+}
+
+/** Undefined: the shard is lost while they are read, or reading them fails again and again. */
+async function countsOn(shard: Shard): Promise<ShardStatus['counts']> {
+  for (let tries = 0; tries < COUNT_TRIES && shard.health.reachable; tries += 1) {
+    try {
+      const onTheirWay = await shard.onTheirWay();
+      return countsOf(await shard.calls.stats(), onTheirWay);
+    } catch (error) {
+      if (!(error instanceof SagaShardUnavailableError || isTransientError(error))) throw error;
+      // A connection of the pool was a broken one, or the shard is lost.
+      await shard.refresh();
+    }
   }
+  return undefined;
 }

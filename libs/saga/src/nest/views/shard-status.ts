@@ -12,7 +12,7 @@ export interface ShardStatus {
    * cannot be reached, it is the last known value. Undefined: this process has not reached the shard yet.
    */
   readonly accepting?: boolean;
-  /** Undefined: the shard cannot be reached. */
+  /** Undefined: the shard cannot be reached, or they could not be read. */
   readonly counts?: {
     /** The number of sagas that have not ended. */
     readonly unfinished: number;
