@@ -37,7 +37,8 @@ const SAGAS = [
       worker:
         process.env.WORKER === 'false'
           ? false
-          : { lease: Number(process.env.LEASE ?? 1000), pollInterval: 200 },
+          : // Where several specs share two processors, such a lease runs out in workers that live. A crash loop is not tried here.
+            { lease: Number(process.env.LEASE ?? 1000), pollInterval: 200, maxTakeovers: 100 },
     }),
   ],
   providers: [Participants, DestroyReport, ...(process.env.ROLE === 'stock' ? [ChaosStockHandlers] : SAGAS)],
