@@ -3,31 +3,30 @@
  * otherwise in the tier of its folder. Of two folders, one inside the other, the inner one decides.
  *
  * - unit: requires no build and no PostgreSQL.
- * - database: runs sagas, messaging, the REST API and the command line on PostgreSQL, and the store contract.
- * - system: the rest. It runs the contract of all database layers, starts processes, browsers and servers, compiles,
- *   installs packages, or takes long.
+ * - database: runs sagas on PostgreSQL, and the store contract.
+ * - system: the rest. It runs messaging, the REST API, the command line, several shards, and the contract of all database
+ *   layers, starts processes, browsers and servers, compiles, installs packages, or takes long.
  */
 export const TIERS = {
   unit: ['libs', 'libs/saga/src/store/memory', 'test/bench', 'test/mutants', 'test/support', 'test/testing'],
-  database: [
-    'libs/saga/src/store',
-    'test/admin',
-    'test/cli',
-    'test/declared',
-    'test/messaging',
-    'test/sagas',
-  ],
+  database: ['libs/saga/src/store', 'test/sagas'],
   system: [
     'apps',
     'docs',
+    'test/admin',
     'test/chaos',
+    'test/cli',
     'test/compatibility',
     'test/databases',
+    'test/declared',
     'test/first-run',
     'test/fuzz',
+    'test/messaging',
     'test/options',
     'test/packaging',
     'test/sagas/plans',
+    'test/sagas/retention',
+    'test/sagas/shards',
     'test/simulation',
     'test/site',
     'test/telemetry',
