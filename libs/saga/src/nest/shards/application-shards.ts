@@ -2,6 +2,7 @@ import {
   SagaShardUnavailableError,
   SagaStateError,
   SagaTransactionError,
+  SagaUnavailableError,
   SagaValidationError,
 } from '../../errors.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
@@ -17,7 +18,6 @@ import {
 import { waitOverMoves } from '../../shards/wait-for-saga.js';
 import type { Shard } from '../../shards/shard.js';
 import type { JoinedTransaction } from '../../store/postgres/connection/saga-database.js';
-import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
 import { shardOfTransaction } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ResolvedSagaOptions } from '../saga.options.js';
 import { countsOf, type ShardStatus } from '../views/shard-status.js';
@@ -164,17 +164,16 @@ function movedAway({ name }: Shard, cause: unknown): SagaShardUnavailableError {
   );
 }
 
-/** Counts are left out if the shard is lost while they are read. */
+/** Counts are left out if the shard cannot be reached, or is lost while they are read. */
 async function statusOf(shard: Shard): Promise<ShardStatus> {
+  await shard.refresh();
   const { name, row } = shard;
   const known = { name, ...(row && { accepting: row.accepting }) };
   try {
-    // A connection of the pool may be a broken one.
-    const onTheirWay = await shard.onTheirWay().catch(() => shard.onTheirWay());
-    const stats = await shard.calls.stats();
-    return { ...known, reachable: true, counts: countsOf(stats, onTheirWay) };
+    const counts = countsOf(await shard.calls.stats(), await shard.onTheirWay());
+    return { ...known, reachable: true, counts };
   } catch (error) {
-    if (!(error instanceof SagaShardUnavailableError || isTransientError(error))) throw error;
+    if (!(error instanceof SagaShardUnavailableError || error instanceof SagaUnavailableError)) throw error;
     return { ...known, reachable: false };
   }
 }
