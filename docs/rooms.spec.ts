@@ -54,32 +54,4 @@ describe('the rooms of the library', () => {
       expect([...imports.matchAll(/`([^`]+)`/g)].map(([, name]) => name)).toEqual(allowed);
     },
   );
-
-  test('have the files that the page names', () => {
-    const named = [
-      ...page.matchAll(/`((?:shared|definition|machine|engine|store|nest|messaging|cli)\/[\w./-]+\.ts)`/g),
-    ];
-    expect(named.length).toBeGreaterThan(50);
-    expect(named.map(([, file]) => file!).filter((file) => !existsSync(`${SRC}${file}`))).toEqual([]);
-  });
-});
-
-test('the path of a saga names functions that its files have', () => {
-  const [, walk = ''] = page.split('## The path of a saga');
-  const steps = walk.split('\n\n', 3)[2]!;
-  const named = [...steps.matchAll(/`([\w.]+)` \(`([\w/-]+\.ts)`\)/g)].map(([, name, file]) => [
-    name!,
-    file!,
-  ]);
-  expect(named.length).toBeGreaterThan(15);
-  const missing = named.filter(([name, file]) => {
-    const code = readFileSync(`${SRC}${file}`, 'utf8');
-    const declared = (word: string) =>
-      new RegExp(
-        `(?:class|function|const) ${word}\\b|^ +(?:(?:private|async|static) )*${word}[<(]`,
-        'm',
-      ).test(code);
-    return !name!.split('.').every(declared);
-  });
-  expect(missing).toEqual([]);
 });

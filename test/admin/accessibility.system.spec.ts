@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { AxeResults } from 'axe-core';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { Saga, Step, SubSaga } from '../../libs/saga/src/index.js';
+import { violationsOf } from '../support/axe.js';
 import { AdminApps } from './support/admin-apps.js';
 import { inBrowser, PHONE, TestBrowser } from './support/browser.js';
 import { DOWN, GrantCreditSaga, order, PlaceOrderSaga, stuckOrder } from './support/shop.js';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const DEVICES: Record<string, BrowserContextOptions> = { desktop: {}, phone: PHONE };
 const SCHEMES = ['light', 'dark'] as const;
@@ -50,7 +46,7 @@ inBrowser('an operator who cannot see well, or who uses a screen reader', () => 
         await page.goto(`${url}${hash}`);
         await page.locator('main :is(.panel, table, .chart, .empty, .notice)').first().waitFor();
         await open?.(page);
-        violations.push(...(await barriersOf(page)).map((barrier) => ({ view: name, ...barrier })));
+        violations.push(...(await violationsOf(page)).map((barrier) => ({ view: name, ...barrier })));
       }
       expect(violations).toEqual([]);
       expect(wrongs).toEqual([]);
@@ -97,12 +93,3 @@ inBrowser('an operator who cannot see well, or who uses a screen reader', () => 
     ];
   }
 });
-
-/** What axe-core finds, each with the element and its advice. */
-async function barriersOf(page: Page): Promise<object[]> {
-  await page.evaluate(AXE);
-  const results = await page.evaluate<AxeResults>('axe.run(document, { resultTypes: ["violations"] })');
-  return results.violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => ({ id, html: html.slice(0, 200), failureSummary })),
-  );
-}

@@ -1,6 +1,6 @@
 import { SagaService } from 'nestjs-durable-saga';
 import { FamilyOrderSaga, FamilyShipmentSaga } from './programs/family.saga.js';
-import { type ChaosDatabases, eventually } from './support/chaos-databases.js';
+import { type ChaosDatabases, eventually, unfinished } from './support/chaos-databases.js';
 import { createStarter } from './support/starter-app.js';
 import { WorkerFleet } from './support/worker-fleet.js';
 import { firstToHold } from './support/worker-process.js';
@@ -74,14 +74,6 @@ function wrongWith({ id, status, child_status, children, input, effects, unknown
   return children === 1 && actual.join('; ') === expected.join('; ')
     ? []
     : [`${id} ${JSON.stringify(input)}: ${actual.join('; ')}; ${children} shipments`];
-}
-
-async function unfinished({ sagas }: ChaosDatabases): Promise<unknown[]> {
-  const { rows } = await sagas.query<object>(
-    `SELECT i.*, (SELECT json_agg(s) FROM saga.step s WHERE s.saga_id = i.id) AS steps FROM saga.instance i
-     WHERE status NOT IN ('completed', 'compensated')`,
-  );
-  return rows;
 }
 
 /** Each order with its shipment and with what was done for both, in order, once for each key. */

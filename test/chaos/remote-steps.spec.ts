@@ -1,6 +1,11 @@
 import { SagaService } from 'nestjs-durable-saga';
 import { RemoteOrderSaga } from './programs/remote.saga.js';
-import { type ChaosDatabases, createChaosDatabases, eventually } from './support/chaos-databases.js';
+import {
+  type ChaosDatabases,
+  createChaosDatabases,
+  eventually,
+  unfinished,
+} from './support/chaos-databases.js';
 import { createStarter } from './support/starter-app.js';
 import { firstToHold, WorkerProcess } from './support/worker-process.js';
 
@@ -89,14 +94,6 @@ function wrongWith(order: Order, stockPids: readonly number[]): string[] {
   return calls_of_handler === 1 && isInPlace && actual.join('; ') === expected.join('; ')
     ? []
     : [`${id} ${JSON.stringify(input)}: ${actual.join('; ')}; in ${elsewhere.join()} of ${stockPids.join()}`];
-}
-
-async function unfinished({ sagas }: ChaosDatabases): Promise<unknown[]> {
-  const { rows } = await sagas.query<object>(
-    `SELECT i.*, (SELECT json_agg(s) FROM saga.step s WHERE s.saga_id = i.id) AS steps FROM saga.instance i
-     WHERE status NOT IN ('completed', 'compensated')`,
-  );
-  return rows;
 }
 
 /** Each order with its effects, in order, once for each key. The handler receives the order's id. */

@@ -5,7 +5,7 @@ import { MESSAGING_NEEDS } from '../../libs/saga/src/store/postgres/setup/needs.
 import { PostgresInbox } from '../../libs/saga/src/store/postgres/outbox/postgres-inbox.js';
 import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import { sqlOf } from '../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
-import { explainedPlan, explainEverything, type PlanNode } from '../support/explained-plans.js';
+import { explainedPlan, explainEverything, type PlanNode, rowsRead } from '../support/explained-plans.js';
 import { MESSAGING_CALLS } from '../support/messaging-calls.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
@@ -94,11 +94,7 @@ describe.each([
       const read = (await plansOf(call))
         .flat()
         .filter((node) => /^(outbox|inbox)$/.test(node['Relation Name'] ?? ''))
-        .map(
-          (node) =>
-            ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) *
-            (node['Actual Loops'] ?? 1),
-        );
+        .map(rowsRead);
       expect(Math.max(0, ...read)).toBeLessThanOrEqual(1_100);
     },
   );

@@ -134,8 +134,8 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'forget that a saga was woken while it was held (in memory)',
-    find: 'const again = row.woken && !isAtRest(row);',
-    replace: 'const again = row.woken && isAtRest(row);',
+    find: 'const again = row.woken && isInProgress(row.saga.state.status);',
+    replace: 'const again = row.woken && !isInProgress(row.saga.state.status);',
     killers,
   },
   {

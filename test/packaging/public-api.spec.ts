@@ -28,6 +28,14 @@ test.each(ENTRIES)(
   },
 );
 
+test('a report shows what a type inherits from types that are not exported', () => {
+  const report = describeExports(built('index.d.ts'));
+  expect(report).toMatch(
+    /^\/\/ A base of CompensationContext:\ninterface RunContext[^}]*\}[^}]*heartbeat\(/m,
+  );
+  expect(report).toMatch(/^\/\/ A base of SagaService:\n.*class SagaReadCalls/m);
+});
+
 /** One program for all entries, which share most of their files. */
 const program = ts.createProgram(
   ENTRIES.map(([, entry]) => built(entry)),
@@ -40,20 +48,71 @@ const program = ts.createProgram(
   },
 );
 
+const checker = program.getTypeChecker();
+
 function built(entry: string): string {
   return fileURLToPath(new URL(`../../libs/saga/dist/${entry}`, import.meta.url));
 }
 
 /** Every export with its members and their types, in one text that shows each change in a diff. */
 function describeExports(entry: string): string {
-  const checker = program.getTypeChecker();
-  const source = program.getSourceFile(entry)!;
-  const exports = checker.getExportsOfModule(checker.getSymbolAtLocation(source)!);
-  const lines = exports
-    .map((symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol))
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map((symbol) => (symbol.declarations ?? []).map(withoutPrivates).join('\n'));
+  const exports = exportsOf(entry).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const described = new Set([...exports, ...exportsOf(built(ENTRIES[0][1]))]);
+  const lines = exports.flatMap((symbol) => [
+    declarationsOf(symbol),
+    ...basesBehind(symbol, described).map((base) => `// A base of ${symbol.name}:\n${declarationsOf(base)}`),
+  ]);
   return `${lines.join('\n\n')}\n`;
+}
+
+function exportsOf(entry: string): ts.Symbol[] {
+  const source = program.getSourceFile(entry)!;
+  return checker.getExportsOfModule(checker.getSymbolAtLocation(source)!).map(unaliased);
+}
+
+function declarationsOf(symbol: ts.Symbol): string {
+  return (symbol.declarations ?? []).map(withoutPrivates).join('\n');
+}
+
+/**
+ * The types of the package that a type inherits members from, and that are not described yet: users see their members, too.
+ * @param described those that are; the result is added to it
+ */
+function basesBehind(symbol: ts.Symbol, described: Set<ts.Symbol>): ts.Symbol[] {
+  return (
+    (symbol.declarations ?? [])
+      .filter((one) => ts.isInterfaceDeclaration(one) || ts.isClassDeclaration(one))
+      .flatMap(({ heritageClauses = [] }) => [...heritageClauses])
+      .filter(({ token }) => token === ts.SyntaxKind.ExtendsKeyword)
+      .flatMap(({ types }) => [...types])
+      // `Omit<Base, Left>` inherits from Base, without what Left names.
+      .flatMap(({ expression, typeArguments = [] }) => [expression, ...typeArguments.map(nameIn)])
+      .flatMap((name) => {
+        const base = symbolAt(name);
+        if (!base || described.has(base) || !isOwn(base) || base.flags & ts.SymbolFlags.TypeParameter)
+          return [];
+        described.add(base);
+        return [base, ...basesBehind(base, described)];
+      })
+  );
+}
+
+function symbolAt(node: ts.Node): ts.Symbol | undefined {
+  const symbol = checker.getSymbolAtLocation(node);
+  return symbol && unaliased(symbol);
+}
+
+function nameIn(type: ts.TypeNode): ts.Node {
+  return ts.isTypeReferenceNode(type) ? type.typeName : type;
+}
+
+/** Types of other packages, and of TypeScript's library, are not described. */
+function isOwn(symbol: ts.Symbol): boolean {
+  return (symbol.declarations ?? []).some((one) => one.getSourceFile().fileName.startsWith(built('')));
+}
+
+function unaliased(symbol: ts.Symbol): ts.Symbol {
+  return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 }
 
 function withoutPrivates(declaration: ts.Declaration): string {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { DESKTOP, inBrowser, PHONE, TestBrowser } from '../admin/support/browser.js';
-import { violationsOf } from './support/axe.js';
+import { violationsOf } from '../support/axe.js';
 import { brokenLinksOf } from './support/links.js';
 import { SiteServer } from './support/site-server.js';
 

@@ -21,6 +21,11 @@ export interface ExplainedPlan {
   readonly nodes: readonly PlanNode[];
 }
 
+/** The rows that a node has read, over all its loops. */
+export function rowsRead(node: PlanNode): number {
+  return ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1);
+}
+
 /** A plan, as auto_explain prints it. */
 export const EXPLAIN_SETTINGS = {
   ...{ log_min_duration: 0, log_nested_statements: 'on', log_analyze: 'on' },

@@ -36,6 +36,15 @@ export function quietPool(url: string): pg.Pool {
   return pool;
 }
 
+/** The sagas that have neither completed nor been compensated, each with its steps. */
+export async function unfinished({ sagas }: ChaosDatabases): Promise<unknown[]> {
+  const { rows } = await sagas.query<object>(
+    `SELECT i.*, (SELECT json_agg(s) FROM saga.step s WHERE s.saga_id = i.id) AS steps FROM saga.instance i
+     WHERE status NOT IN ('completed', 'compensated')`,
+  );
+  return rows;
+}
+
 /**
  * Polls until the condition holds, at most `timeout` ms. For events in other processes that send no
  * notification.

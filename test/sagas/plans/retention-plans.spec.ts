@@ -3,20 +3,12 @@ import { DataSource } from 'typeorm';
 import { finishedIndexSql } from '../../../libs/saga/src/store/postgres/schema/finished-index.sql.js';
 import { migrate } from '../../../libs/saga/src/store/postgres/setup/migrate.js';
 import { sqlOf } from '../../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
+import { type PlanNode, rowsRead } from '../../support/explained-plans.js';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';
 
 const KEPT = 100_000;
 const OLD = 5_000;
 const BATCH = 300;
-
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Actual Rows'?: number;
-  readonly 'Actual Loops'?: number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly Plans?: readonly PlanNode[];
-}
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -97,10 +89,7 @@ describe.each([
       expect(scans.length).toBeGreaterThan(0);
       expect(scans.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
       expect(nodes.filter((node) => /^(Hash|Merge) Join$/.test(node['Node Type']))).toEqual([]);
-      const reads = scans.map(
-        (node) =>
-          ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1),
-      );
+      const reads = scans.map(rowsRead);
       // Itself and its child, each once, and one row more to know where to stop.
       expect(Math.max(...reads)).toBeLessThanOrEqual(2 * BATCH + 1);
     },

@@ -1,7 +1,7 @@
 import { handlerOf } from '../definition/options/handler-name.js';
 import { type SagaGraph } from '../definition/graph/saga-graph.js';
 import { APPROVAL_PREFIX } from '../definition/options/signal-name.js';
-import { isTerminal } from '../machine/saga-state.js';
+import { isInProgress, isTerminal, needsOperator } from '../machine/saga-state.js';
 import type { SagaSnapshot, StepSnapshot } from '../nest/views/saga-snapshot.js';
 import type { OperatorAction } from './admin.options.js';
 
@@ -19,12 +19,12 @@ export interface AllowedAction {
 /** @param graph undefined: this process does not have the saga */
 export function allowedActions(saga: SagaSnapshot, graph: SagaGraph | undefined): AllowedAction[] {
   const { status } = saga;
-  const held = status === 'stuck' || status === 'suspended';
+  const held = needsOperator(status);
   const open = !isTerminal(status);
   const turnsBack = saga.steps.some(({ status: step }) => step.startsWith('compensat'));
   const forward = status === 'running' || status === 'suspended' || status === 'paused' || status === 'stuck';
   const gaveUp = held && saga.waitingFor?.kind === 'person' ? saga.waitingFor.steps : [];
-  const goes = status === 'running' || status === 'compensating';
+  const goes = isInProgress(status);
   const hanging = goes ? partsOf(saga, ({ runningSince }) => runningSince !== undefined) : [];
   const waiting = goes ? partsOf(saga, (step) => isOpen(step, saga)) : [];
   const backsOff = goes && hanging.length === 0 ? partsOf(saga, isBackingOff) : [];

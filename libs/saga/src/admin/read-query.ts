@@ -68,7 +68,7 @@ export function readTaskQuery(query: Query): TaskFilter {
 }
 
 /** Undefined: it is not given. */
-function readOne(name: string, query: Query, refuse: Refuse): string | undefined {
+export function readOne(name: string, query: Query, refuse: Refuse): string | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;
   return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it only once`);

@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { textOfProblems } from '../shared/diagnostic.js';
-import { shown } from '../shared/shown-value.js';
 import { SagaValidationError } from '../errors.js';
 import type { SagaRate, StepRate } from '../store/postgres/read/postgres-rates.js';
 import { AdminRuntime } from './admin.runtime.js';
-import { type Query, readCount, refuseUnknown } from './read-query.js';
+import { type Query, readCount, readOne, refuseUnknown } from './read-query.js';
 
 /** In hours. */
 export const LONGEST_RATES = 24 * 31;
@@ -45,17 +44,12 @@ export class SagaRates {
   read(query: Query): RatesAsked {
     const problems: string[] = [];
     const refuse = (problem: string): undefined => void problems.push(problem);
-    const one = (name: string): string | undefined => {
-      const value = query[name];
-      if (value === undefined || value === '') return undefined;
-      return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it only once`);
-    };
     refuseUnknown(query, ['saga', 'hours', 'buckets'], refuse);
-    const saga = one('saga');
+    const saga = readOne('saga', query, refuse);
     const asked = {
       ...(saga !== undefined && { saga }),
-      hours: readCount('hours', one('hours'), [1, LONGEST_RATES], 24, refuse),
-      buckets: readCount('buckets', one('buckets'), [1, MOST_BUCKETS], 24, refuse),
+      hours: readCount('hours', readOne('hours', query, refuse), [1, LONGEST_RATES], 24, refuse),
+      buckets: readCount('buckets', readOne('buckets', query, refuse), [1, MOST_BUCKETS], 24, refuse),
     };
     if (problems.length > 0)
       throw new SagaValidationError(`The query is invalid: ${textOfProblems(problems)}`);

@@ -1,9 +1,7 @@
-import { access } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { codecProblem } from '../nest/codec-problem.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { option, type ValuesOf } from './command.js';
+import { importFile } from './import-file.js';
 import { CannotTell, UsageError } from './usage-error.js';
 
 export const CODEC_OPTION = {
@@ -18,11 +16,8 @@ export async function readCodec({
   codec: file,
 }: ValuesOf<typeof CODEC_OPTION>): Promise<PayloadCodec | undefined> {
   if (file === undefined) return undefined;
-  const path = resolve(file);
-  await access(path).catch(() => {
-    throw new UsageError(`The file ${path} does not exist`);
-  });
-  const { default: exported } = (await import(pathToFileURL(path).href)) as { default?: unknown };
+  const { path, exported: module } = await importFile(file);
+  const { default: exported } = module;
   // Of CommonJS that was compiled from a module, the default export has one of its own.
   const given = (exported as { default?: unknown } | undefined)?.default ?? exported;
   const codec: unknown = typeof given === 'function' ? await (given as () => unknown)() : given;

@@ -1,6 +1,3 @@
-import { access } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Type } from '@nestjs/common';
 import { buildHandlerGraphs } from '../definition/build/build-handler-graphs.js';
 import { buildSagaGraph } from '../definition/build/build-saga-graph.js';
@@ -8,6 +5,7 @@ import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { SagaMetadata } from '../definition/decorators/saga-metadata.js';
 import { methodsOf } from '../definition/decorators/saga-methods.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
+import { importFile } from './import-file.js';
 import { UsageError } from './usage-error.js';
 
 /**
@@ -17,11 +15,7 @@ import { UsageError } from './usage-error.js';
  * @throws SagaDefinitionError when one of them is wrong
  */
 export async function sagasOfFile(file: string): Promise<RunnableSaga[]> {
-  const path = resolve(file);
-  await access(path).catch(() => {
-    throw new UsageError(`The file ${path} does not exist`);
-  });
-  const exported = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+  const { path, exported } = await importFile(file);
   const found = new Set<Type>();
   // Of CommonJS, which comes as the default export of a module.
   const { default: whole } = exported;

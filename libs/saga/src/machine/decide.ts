@@ -15,7 +15,7 @@ import { type Action, type Decision, Plan, usesNoRoom } from './plan.js';
 import { isClear, planUndoing } from './plan-undoing.js';
 import {
   awaitsChild,
-  isSettled,
+  isInProgress,
   PENDING,
   type SagaState,
   type SagaTurn,
@@ -40,7 +40,7 @@ export function decide(graph: SagaGraph, state: SagaState, now: number): Decisio
 }
 
 function planned(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
-  if (isSettled(state.status) || state.status === 'paused') return NOTHING;
+  if (!isInProgress(state.status)) return NOTHING;
   return state.status === 'running' ? advance(graph, state, plan) : compensate(graph, state, plan);
 }
 

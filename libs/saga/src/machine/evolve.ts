@@ -17,13 +17,21 @@ import {
   needsUndo,
   pivotPassed,
 } from './predicates.js';
-import { compensationFailed, decidePending, isInProgress, overtaken, stepFailed } from './failures.js';
+import { compensationFailed, decidePending, isAttemptInProgress, overtaken, stepFailed } from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
 import { barPivots, barredPivots, isPartlyCompensated, passedPivot } from './pivots.js';
 import { uncut } from './join-any.js';
 import type { SagaEvent } from './saga-event.js';
-import { awaitsChild, isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
+import {
+  awaitsChild,
+  isInProgress,
+  isTerminal,
+  needsOperator,
+  type SagaState,
+  type StepState,
+  stepState,
+} from './saga-state.js';
 import { rescheduled } from './reschedule.js';
 import { resume, startTurningBack } from './savepoints.js';
 import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
@@ -59,7 +67,7 @@ const TRANSITIONS: Transitions = {
       : state,
 
   'step-completed': (graph, state, { step, result }) =>
-    isInProgress(state, step, 'running') ? completed(graph, state, step, result) : state,
+    isAttemptInProgress(state, step, 'running') ? completed(graph, state, step, result) : state,
 
   'step-failed': stepFailed,
 
@@ -118,7 +126,8 @@ const TRANSITIONS: Transitions = {
 
   'probe-started': (graph, state, { step }) => {
     const { status, active } = stepState(state, step);
-    const mayAsk = !isHeld(state) && state.status !== 'paused' && nodeOf(graph, step).probe !== undefined;
+    const mayAsk =
+      !needsOperator(state.status) && state.status !== 'paused' && nodeOf(graph, step).probe !== undefined;
     return mayAsk && status === 'running' && !active
       ? withStep(state, step, (s) => changeStep(s, { active: true }))
       : state;
@@ -142,7 +151,7 @@ const TRANSITIONS: Transitions = {
   'reply-received': replied,
 
   'compensation-completed': (graph, state, { step }) =>
-    isInProgress(state, step, 'compensating') ? compensated(graph, state, step) : state,
+    isAttemptInProgress(state, step, 'compensating') ? compensated(graph, state, step) : state,
 
   'compensation-failed': compensationFailed,
 
@@ -174,12 +183,13 @@ const TRANSITIONS: Transitions = {
     if (passed !== undefined) return accepted ? overtaken(state, failure, passed) : state;
     // A request is found again by each worker that takes the saga over.
     const { pendingRollback } = state;
-    if (pendingRollback && pendingRollback.rollbackTo === undefined && !isHeld(state)) return state;
+    if (pendingRollback && pendingRollback.rollbackTo === undefined && !needsOperator(state.status))
+      return state;
     const mayTurnBack =
       state.status === 'running' ||
       state.status === 'suspended' ||
       state.heldPhase === 'running' ||
-      (inWhich(state) === 'compensating' && state.rollbackTo !== undefined && !isHeld(state));
+      (inWhich(state) === 'compensating' && state.rollbackTo !== undefined && !needsOperator(state.status));
     return mayTurnBack ? startTurningBack(graph, withoutRetries(graph, state), failure) : state;
   },
 
@@ -198,7 +208,7 @@ const TRANSITIONS: Transitions = {
   },
 
   paused: (_, state) =>
-    (state.status === 'running' || state.status === 'compensating') && !isAnyActive(state)
+    isInProgress(state.status) && !isAnyActive(state)
       ? changeState(state, { status: 'paused', heldPhase: state.status })
       : state,
 
@@ -219,8 +229,8 @@ const TRANSITIONS: Transitions = {
       : state,
 
   retried: (graph, state, { step }) => {
-    if (state.status === 'running' || state.status === 'compensating') return hurried(state, step);
-    if (!isHeld(state) || (step !== undefined && !isLeftToDo(graph, state, step))) return state;
+    if (isInProgress(state.status)) return hurried(state, step);
+    if (!needsOperator(state.status) || (step !== undefined && !isLeftToDo(graph, state, step))) return state;
     const barred = mayGoForwardAgain(state) ? barredPivots(graph, state) : [];
     if (barred.length > 0 && (step === undefined || barred.includes(step))) return forwardAgain(graph, state);
     const next = mapSteps(state, GAVE_UP, (s, key) =>
@@ -232,7 +242,7 @@ const TRANSITIONS: Transitions = {
   rescheduled: (_, state, event) => rescheduled(state, event),
 
   'operator-skipped': (graph, state, { step, result }) => {
-    if (!isHeld(state) || !isLeftToDo(graph, state, step)) return state;
+    if (!needsOperator(state.status) || !isLeftToDo(graph, state, step)) return state;
     const forward = stepState(state, step).status !== 'compensation_failed' && state.heldPhase === 'running';
     const freed = unstuck(state);
     return forward
@@ -261,7 +271,7 @@ export function evolve(graph: SagaGraph, state: SagaState, event: SagaEvent): Sa
 
 /** While an operator is needed, a pivot that may have taken effect is retried only if the operator requests it. */
 function withoutRetries(graph: SagaGraph, state: SagaState): SagaState {
-  if (!isHeld(state) && state.status !== 'paused') return state;
+  if (!needsOperator(state.status) && state.status !== 'paused') return state;
   return relationsOf(graph).pivots.reduce((next, name) => {
     const isDoubtful = isUndecided(graph.steps.get(name)!, stepState(next, name));
     return isDoubtful ? withStep(next, name, giveUpWaiting) : next;
@@ -308,11 +318,6 @@ function mayBeUndone(graph: SagaGraph, state: SagaState, key: string): boolean {
 
 function toBeUndone(node: StepNode, step: StepState): boolean {
   return step.status === 'compensating' || needsUndo(node, step);
-}
-
-/** An operator is needed. */
-function isHeld({ status }: SagaState): boolean {
-  return status === 'stuck' || status === 'suspended';
 }
 
 /** What an operator may try again. */

@@ -6,7 +6,7 @@ import { descendantsOf } from './graph-relations.js';
 import { passedPivot, undecidedPivot, withoutPending } from './pivots.js';
 import { tolerate } from './join-any.js';
 import type { SagaEvent } from './saga-event.js';
-import { awaitsReply, isTerminal, type SagaState, stepState } from './saga-state.js';
+import { awaitsReply, isInProgress, isTerminal, type SagaState, stepState } from './saga-state.js';
 import { savepointFor, startTurningBack } from './savepoints.js';
 import { changeState, changeStep } from './change-state.js';
 import { giveUpWaiting, withError, withStep } from './step-changes.js';
@@ -14,7 +14,11 @@ import { giveUpWaiting, withError, withStep } from './step-changes.js';
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
 /** Only the attempt in progress can settle: what ends late finds its step settled, and changes nothing. */
-export function isInProgress(state: SagaState, key: string, status: 'running' | 'compensating'): boolean {
+export function isAttemptInProgress(
+  state: SagaState,
+  key: string,
+  status: 'running' | 'compensating',
+): boolean {
   const step = stepState(state, key);
   return step.active && step.status === status;
 }
@@ -22,7 +26,7 @@ export function isInProgress(state: SagaState, key: string, status: 'running' | 
 /** An attempt of a step, or of an item, has failed: it waits for another attempt, or fails permanently. */
 export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'step-failed'>): SagaState {
   const { step: key, now } = event;
-  if (!isInProgress(state, key, 'running')) return state;
+  if (!isAttemptInProgress(state, key, 'running')) return state;
   const { retry, idempotent } = nodeOf(graph, key);
   const before = stepState(state, key);
   const failures = before.failures + 1;
@@ -59,7 +63,8 @@ export function compensationFailed(
   state: SagaState,
   event: EventOf<'compensation-failed'>,
 ): SagaState {
-  const isOpen = isInProgress(state, event.step, 'compensating') || awaitsReply(stepState(state, event.step));
+  const isOpen =
+    isAttemptInProgress(state, event.step, 'compensating') || awaitsReply(stepState(state, event.step));
   if (!isOpen) return state;
   const policy = nodeOf(graph, event.step).compensationRetry;
   return withStep(state, event.step, (step) => {
@@ -154,7 +159,7 @@ export function decidePending(graph: SagaGraph, state: SagaState): SagaState {
   }
   if (undecidedPivot(graph, state, rollbackTo) !== undefined) return state;
   // One that needs an operator, or is paused: once it goes on.
-  if (status !== 'running' && status !== 'compensating') return state;
+  if (!isInProgress(status)) return state;
   const next = withoutPending(state);
   return rollbackTo === undefined
     ? startTurningBack(graph, next, failure)

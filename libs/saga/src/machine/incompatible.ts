@@ -1,5 +1,5 @@
 import type { SagaEvent } from './saga-event.js';
-import type { SagaState } from './saga-state.js';
+import { isInProgress, type SagaState } from './saga-state.js';
 import { changeState, changeStep } from './change-state.js';
 import { withError, withStep } from './step-changes.js';
 
@@ -13,7 +13,7 @@ export function incompatible(
 ): SagaState {
   const { status, failure } = state;
   const [first] = missing;
-  if ((status !== 'running' && status !== 'compensating') || !first) return state;
+  if (!isInProgress(status) || !first) return state;
   const during = status === 'running' ? 'step' : 'compensation';
   const errorOf = (problem: string) => ({
     name: 'SagaDriftError',

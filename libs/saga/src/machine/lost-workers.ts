@@ -11,7 +11,7 @@ import { relationsOf } from './graph-relations.js';
 import { failPermanently, goesOn } from './failures.js';
 import { withLoss } from './lost-attempts.js';
 import type { SagaEvent } from './saga-event.js';
-import { type SagaState, stepState } from './saga-state.js';
+import { isInProgress, type SagaState, stepState } from './saga-state.js';
 import { type StepStatus } from '../definition/types/saga-status.js';
 import { withError, withStep } from './step-changes.js';
 import { KIND } from './step-kinds.js';
@@ -29,7 +29,7 @@ export function takenOver(
   state: SagaState,
   { count, losses = count, bound, leases = [], now }: Extract<SagaEvent, { type: 'taken-over' }>,
 ): SagaState {
-  if (state.status !== 'running' && state.status !== 'compensating') return state;
+  if (!isInProgress(state.status)) return state;
   let next = state;
   let suspects: string[] = [];
   // None counted: the lease was taken from a worker, and no step waited for its attempts.

@@ -1,7 +1,14 @@
 import { stepOfKey } from '../definition/graph/saga-graph.js';
 import { backsOff, isDropped } from './predicates.js';
 import type { SagaEvent } from './saga-event.js';
-import { awaitsReply, awaitsSignal, type SagaState, type StepState, stepState } from './saga-state.js';
+import {
+  awaitsReply,
+  awaitsSignal,
+  isInProgress,
+  type SagaState,
+  type StepState,
+  stepState,
+} from './saga-state.js';
 import { withStep } from './step-changes.js';
 import { KIND, TIMED } from './step-kinds.js';
 import { changeStep } from './change-state.js';
@@ -13,7 +20,7 @@ export type TimedWait = 'delay' | 'wait' | 'retry';
 /** What of this step, or item, ends at a time that can be moved. Undefined: nothing. */
 export function timedWaitOf(state: SagaState, key: string): TimedWait | undefined {
   const { status } = state;
-  if (status !== 'running' && status !== 'compensating' && status !== 'paused') return undefined;
+  if (!isInProgress(status) && status !== 'paused') return undefined;
   const step = stepState(state, key);
   if (awaitsReply(step)) return 'wait';
   if (backsOff(step)) return 'retry';

@@ -183,7 +183,17 @@ export function isTerminal(status: SagaStatus): boolean {
 
 /** Terminal, or idle until an operator acts: what `wait()` and `outcome()` resolve at. */
 export function isSettled(status: SagaStatus): boolean {
-  return isTerminal(status) || status === 'stuck' || status === 'suspended';
+  return isTerminal(status) || needsOperator(status);
+}
+
+/** It goes forward or compensates by itself, or waits to. Not terminal, and no operator has to act before. */
+export function isInProgress(status: SagaStatus): status is 'running' | 'compensating' {
+  return status === 'running' || status === 'compensating';
+}
+
+/** It is idle until an operator retries, skips or aborts it. Paused sagas do not count: they wait to be resumed. */
+export function needsOperator(status: SagaStatus): status is 'stuck' | 'suspended' {
+  return status === 'stuck' || status === 'suspended';
 }
 
 /** Another saga must end before anything more happens to this step. */

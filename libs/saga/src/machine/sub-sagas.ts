@@ -1,7 +1,14 @@
 import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
-import { failPermanently, goesOn, isInProgress } from './failures.js';
+import { failPermanently, goesOn, isAttemptInProgress } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
-import { awaitsChild, type ChildState, type SagaState, type StepState, stepState } from './saga-state.js';
+import {
+  awaitsChild,
+  type ChildState,
+  isInProgress,
+  type SagaState,
+  type StepState,
+  stepState,
+} from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
 import { changeStep } from './change-state.js';
 import { compensated, completed } from './step-endings.js';
@@ -14,7 +21,7 @@ export function childStarted(
   state: SagaState,
   { step: key, child }: EventOf<'child-started'>,
 ): SagaState {
-  if (!isInProgress(state, key, 'running')) return state;
+  if (!isAttemptInProgress(state, key, 'running')) return state;
   // What would have to be compensated at once does not begin.
   if (!goesOn(graph, state, key)) {
     return withStep(state, key, (step) => changeStep(step, { status: 'failed', active: false }));
@@ -33,7 +40,7 @@ export function childAsked(
   const fits =
     phase === 'cancelling'
       ? awaitsChild(step) && step.child.phase === 'running'
-      : isInProgress(state, key, 'compensating') && step.child.phase === 'ended';
+      : isAttemptInProgress(state, key, 'compensating') && step.child.phase === 'ended';
   return fits ? withPhase(state, key, { ...step.child, phase }, step.status) : state;
 }
 
@@ -44,8 +51,7 @@ export function childAsked(
 export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'child-ended'>): SagaState {
   const { step: key, status } = event;
   const step = stepState(state, key);
-  const goesForwardOrBack = state.status === 'running' || state.status === 'compensating';
-  if (!goesForwardOrBack || !awaitsChild(step) || step.child!.id !== event.child) return state;
+  if (!isInProgress(state.status) || !awaitsChild(step) || step.child!.id !== event.child) return state;
   if (step.status === 'compensating') return childUndone(graph, state, event);
   const phase = status === 'completed' ? 'ended' : 'failed';
   const ended = withPhase(state, key, { ...step.child!, phase }, step.status);

@@ -1,9 +1,9 @@
 import type { SerializedError } from '../definition/types/saga-failure.js';
 import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
-import { failPermanently, isInProgress } from './failures.js';
+import { failPermanently, isAttemptInProgress } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
 import { compensated } from './step-endings.js';
-import { awaitsReply, awaitsSignal, type SagaState, stepState } from './saga-state.js';
+import { awaitsReply, awaitsSignal, isInProgress, type SagaState, stepState } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
 import { KIND, TIMED } from './step-kinds.js';
 import { changeState, changeStep } from './change-state.js';
@@ -14,7 +14,7 @@ type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 /** The step that the next signal of this name is for; undefined: it is kept until one waits for it. */
 export function stepAwaiting(graph: SagaGraph, state: SagaState, signal: string): string | undefined {
   const { status } = state;
-  if (status !== 'running' && status !== 'compensating') return undefined;
+  if (!isInProgress(status)) return undefined;
   for (const { name, wait, compensationReply } of graph.steps.values()) {
     if (wait === undefined && compensationReply === undefined) continue;
     const step = stepState(state, name);
@@ -77,7 +77,7 @@ export function requested(
   { step: key, now }: EventOf<'compensation-requested'>,
 ): SagaState {
   const reply = nodeOf(graph, key).compensationReply;
-  if (!reply || !isInProgress(state, key, 'compensating')) return state;
+  if (!reply || !isAttemptInProgress(state, key, 'compensating')) return state;
   const { signal, timeout } = reply;
   const wait = { signal, ...(timeout !== undefined && { until: now + timeout }) };
   return withStep(state, key, (step) => changeStep(step, { wait, active: false }));

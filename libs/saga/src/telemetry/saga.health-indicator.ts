@@ -7,6 +7,7 @@ import { readOptions } from '../nest/calls/call-options.js';
 import type { SagaStats } from '../nest/views/saga-stats.js';
 import { SagaService } from '../nest/saga.service.js';
 import { secondsSince } from './state-gauges.js';
+import { needsOperator } from '../machine/saga-state.js';
 
 /** Limits beyond which `SagaHealthIndicator.isHealthy()` reports down. */
 export interface SagaHealthOptions {
@@ -71,7 +72,7 @@ function judged(
 ) {
   const oldestDue = secondsSince(since, at);
   const stuck = sagas
-    .filter(({ status }) => status === 'stuck' || status === 'suspended')
+    .filter(({ status }) => needsOperator(status))
     .reduce((sum, { count }) => sum + count, 0);
   const problems = [
     oldestDue * 1_000 > maxOldestDue &&

@@ -4,6 +4,7 @@ import { serializeError } from '../engine/payload/serialize-error.js';
 import type { SagaStats } from '../nest/views/saga-stats.js';
 import { ATTRIBUTE } from './saga-attributes.js';
 import { gaugeOf } from './saga-metrics.js';
+import { needsOperator } from '../machine/saga-state.js';
 
 /** Reports how things stand in the database, which is asked once for each collection, and not by two at once. */
 export class StateGauges {
@@ -64,7 +65,7 @@ export class StateGauges {
     for (const { saga, status, count: some } of sagas) {
       const name = { [ATTRIBUTE.saga]: saga };
       count(gauges.active, 'active', { ...name, [ATTRIBUTE.status]: status }, some);
-      if (status === 'stuck' || status === 'suspended') count(gauges.stuck, 'stuck', name, some);
+      if (needsOperator(status)) count(gauges.stuck, 'stuck', name, some);
     }
     for (const { saga, step } of pausedSteps)
       count(gauges.pausedSteps, 'paused', { [ATTRIBUTE.saga]: saga, [ATTRIBUTE.step]: step }, 1);

@@ -8,11 +8,12 @@ import { type SagaOutcome, type SagaSnapshotOf, type WaitingFor } from '../nest/
 import { toOutcome } from '../nest/views/to-snapshot.js';
 import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/calls/start-options.js';
-import { hasStopped, isQuiet } from '../engine/run/is-quiet.js';
+import { isQuiet } from '../engine/run/is-quiet.js';
 import { approvalsOf } from '../engine/operate/approvals.js';
 import { type OpenQuestion, openQuestions } from '../engine/run/open-questions.js';
 import type { TestCall } from './test-call.js';
 import type { TestWorld } from './test-world.js';
+import { isInProgress } from '../machine/saga-state.js';
 
 /** The response of the test's script whenever the saga waits. */
 export type SignalAnswer =
@@ -152,7 +153,7 @@ export class SagaTestRun<S> {
   private async isAtRest(whereItWaits: boolean): Promise<boolean> {
     if (this.world.misuse) return true;
     const saga = await this.answered();
-    if (hasStopped(saga)) return true;
+    if (!isInProgress(saga.state.status)) return true;
     const isMoving = saga.lockedBy !== undefined || saga.dueAt! <= this.world.time.now;
     if (whereItWaits && !isMoving && (openQuestions(saga).length > 0 || (await this.isPaused()))) return true;
     return isQuiet(saga, this.world);

@@ -3,7 +3,7 @@ import type { ObservedEvent, ObservedEventType } from '../../definition/types/ob
 import { indexOfKey, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
 import type { AttemptError, SerializedError } from '../../definition/types/saga-failure.js';
-import { PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
+import { needsOperator, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import { NEEDS_ATTENTION, type SagaStatus } from '../../definition/types/saga-status.js';
 import { changedSteps } from '../../machine/step-map.js';
 import { permanentlyFailed } from '../operate/operator-edits.js';
@@ -64,7 +64,7 @@ export function observedChanges(
   if (status === before.status) return told;
   if (status === 'completed' || status === 'paused') tell(status, {});
   else if (status === 'compensated' || status === 'aborted') tell(status, { failure });
-  else if (status === 'stuck' || status === 'suspended') tell(status, needOf(after));
+  else if (needsOperator(status)) tell(status, needOf(after));
   return told;
 }
 

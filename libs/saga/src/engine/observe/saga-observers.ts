@@ -1,6 +1,6 @@
 import type { ObservedEvent } from '../../definition/types/observed-event.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import type { SagaState } from '../../machine/saga-state.js';
+import { needsOperator, type SagaState } from '../../machine/saga-state.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { StepAbortedError } from '../../errors.js';
@@ -59,7 +59,7 @@ export class SagaObservers {
     for (const hint of this.hints) hint(saga.id);
     if (this.isObserved) for (const event of observedChanges(saga, before, after, at)) this.tell(event, saga);
     const { status } = after;
-    if (status !== before.status && (status === 'stuck' || status === 'suspended'))
+    if (status !== before.status && needsOperator(status))
       this.safely(() => logAttention({ saga, state: after, graph }, this.showsMessages, this.log));
   }
 

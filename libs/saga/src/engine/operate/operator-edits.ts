@@ -6,7 +6,14 @@ import { barredPivots, isPartlyCompensated } from '../../machine/pivots.js';
 import { FAILED, KIND } from '../../machine/step-kinds.js';
 import { stepsOfKinds } from '../../machine/step-map.js';
 import { relationsOf } from '../../machine/graph-relations.js';
-import { isSettled, isTerminal, type StepState, stepState } from '../../machine/saga-state.js';
+import {
+  isInProgress,
+  isSettled,
+  isTerminal,
+  needsOperator,
+  type StepState,
+  stepState,
+} from '../../machine/saga-state.js';
 import { graphUnknownHere } from '../ports/handler-calls.js';
 import { doesNotFit, edited, type OperatorEdit, withPendingSignals } from './edited.js';
 import { checkUnbegun } from './check-unbegun.js';
@@ -72,7 +79,7 @@ function mayHaveActed({ state }: StoredSaga): boolean {
 function undecidedPivotOf(saga: StoredSaga, graph: SagaGraph, now: number): string | undefined {
   const { pivots } = relationsOf(graph);
   const { status } = saga.state;
-  if (pivots.length === 0 || (status !== 'running' && status !== 'compensating')) return undefined;
+  if (pivots.length === 0 || !isInProgress(status)) return undefined;
   const state = withPendingSignals(graph, saga.state, saga, now);
   const isKnown = (name: string) => {
     const [node, step] = [graph.steps.get(name)!, stepState(state, name)];
@@ -143,7 +150,7 @@ export const retryEdit: OperatorEdit<{ step?: string; input?: { text: string | u
   now,
   { step, input },
 ) => {
-  if (!isHeld(saga)) throw doesNotFit('retried', saga);
+  if (!needsOperator(saga.state.status)) throw doesNotFit('retried', saga);
   if (step !== undefined && !permanentlyFailed(saga, graph).includes(step)) {
     throw stepDoesNotFit('retried', step, saga, permanentlyFailed(saga, graph));
   }
@@ -171,7 +178,7 @@ export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
   now,
   { step, result },
 ) => {
-  if (!isHeld(saga)) throw doesNotFit('skipped', saga);
+  if (!needsOperator(saga.state.status)) throw doesNotFit('skipped', saga);
   const steps = permanentlyFailed(saga, graph);
   if (!steps.includes(step)) throw stepDoesNotFit('skipped', step, saga, steps);
   return edited(saga, graph, now, { type: 'operator-skipped', step, result });
@@ -197,10 +204,6 @@ export function permanentlyFailed(
 /** For a fan-out its items count, unless it failed before it had any. */
 function isFailed({ status, items }: StepState): boolean {
   return status === 'failed' && items === undefined;
-}
-
-function isHeld({ state: { status } }: StoredSaga): boolean {
-  return status === 'stuck' || status === 'suspended';
 }
 
 function stepDoesNotFit(

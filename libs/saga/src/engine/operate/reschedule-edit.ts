@@ -1,6 +1,6 @@
 import { SagaStateError } from '../../errors.js';
 import { rescheduleable, timedWaitOf } from '../../machine/reschedule.js';
-import { awaitsChild, awaitsSlot, stepState } from '../../machine/saga-state.js';
+import { awaitsChild, awaitsSlot, isInProgress, stepState } from '../../machine/saga-state.js';
 import { liveState } from '../ports/live-state.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { doesNotFit, edited, type OperatorEdit } from './edited.js';
@@ -14,8 +14,7 @@ export const rescheduleEdit: OperatorEdit<{ step: string; at: (now: number) => n
   { step, at },
 ) => {
   const { status } = saga.state;
-  if (status !== 'running' && status !== 'compensating' && status !== 'paused')
-    throw doesNotFit('rescheduled', saga);
+  if (!isInProgress(status) && status !== 'paused') throw doesNotFit('rescheduled', saga);
   const busy = graph && saga.lockedBy !== undefined ? attemptsOf(liveState(saga, graph, now)) : [];
   if (busy.includes(step) || timedWaitOf(saga.state, step) === undefined)
     throw notWaiting(saga, step, busy.includes(step));

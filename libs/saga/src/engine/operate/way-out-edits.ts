@@ -10,7 +10,13 @@ import { SagaStateError } from '../../errors.js';
 import { decide } from '../../machine/decide.js';
 import { backsOff, isDropped, isLostAttempt } from '../../machine/predicates.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import { awaitsChild, awaitsReply, type SagaState, stepState } from '../../machine/saga-state.js';
+import {
+  awaitsChild,
+  awaitsReply,
+  isInProgress,
+  type SagaState,
+  stepState,
+} from '../../machine/saga-state.js';
 import { KIND, TIMED } from '../../machine/step-kinds.js';
 import { stepsOfKinds } from '../../machine/step-map.js';
 import { liveState } from '../ports/live-state.js';
@@ -83,7 +89,7 @@ export const completeEdit: OperatorEdit<WayOut & { result?: string }> = (
 /** What backs off makes its next attempt at once. */
 export const retryNowEdit: OperatorEdit<{ step?: string }> = (saga, graph, now, { step }) => {
   const { state } = saga;
-  if (state.status !== 'running' && state.status !== 'compensating') throw doesNotFit('retried now', saga);
+  if (!isInProgress(state.status)) throw doesNotFit('retried now', saga);
   const waiting = backingOff(state);
   if (
     step === undefined
@@ -126,7 +132,7 @@ function abandonable(live: SagaState): string[] {
 
 /** The steps, and items, that begin next or wait, and that an operator may take as done: without those in progress. */
 export function completable(graph: SagaGraph, live: SagaState): string[] {
-  if (live.status !== 'running' && live.status !== 'compensating') return [];
+  if (!isInProgress(live.status)) return [];
   // Also before its rate limit lets it begin.
   const next = decide(graph, { ...live, deadline: undefined, turn: 'begun' }, Infinity).actions;
   const keys = next
@@ -177,7 +183,7 @@ function takenAway(
 
 function graphFor(call: string, saga: StoredSaga, graph: SagaGraph | undefined): SagaGraph {
   const { status } = saga.state;
-  if (status !== 'running' && status !== 'compensating') throw doesNotFit(call, saga);
+  if (!isInProgress(status)) throw doesNotFit(call, saga);
   if (graph) return graph;
   throw new SagaStateError(
     `Saga ${saga.id} cannot be ${call} here: this process does not have ${sagaLabel(saga)}, and therefore cannot determine what is in ` +

@@ -2,6 +2,7 @@ import { handlerOf, type RemoteHandler, handlerSaga } from '../../definition/opt
 import type { SagaFailure, SerializedError } from '../../definition/types/saga-failure.js';
 import { evolve } from '../../machine/evolve.js';
 import { resultOf } from '../../machine/step-results.js';
+import { isInProgress } from '../../machine/saga-state.js';
 import type { Invoker } from './invoker.js';
 import type { Edit } from './saga-store.js';
 import type { NewSaga, StoredSaga } from './stored-saga.js';
@@ -87,9 +88,8 @@ export function handlerFailure(handler: string, { id, version, state }: StoredSa
 export function withdrawEdit(saga: StoredSaga, reason: string): Edit | undefined {
   const { status, steps } = saga.state;
   const untouched = [...steps.values()].every(({ attempts, unknown }) => attempts === 0 && !unknown);
-  const isOpen = status === 'running' || status === 'compensating';
   const graph = graphUnknownHere(saga);
-  if (!graph || !isOpen || !untouched || saga.lockedBy !== undefined) return undefined;
+  if (!graph || !isInProgress(status) || !untouched || saga.lockedBy !== undefined) return undefined;
   const cancelled = evolve(graph, saga.state, { type: 'cancelled', reason });
   const state = evolve(graph, cancelled, { type: 'settled', status: 'compensated' });
   return { state, due: false, step: '' };

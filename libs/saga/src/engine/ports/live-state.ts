@@ -2,7 +2,7 @@ import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { dueWhenLost } from '../../machine/decide.js';
 import { evolve } from '../../machine/evolve.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import { isSettled, type LostLease, type SagaState } from '../../machine/saga-state.js';
+import { isInProgress, type LostLease, type SagaState } from '../../machine/saga-state.js';
 import { mapSteps } from '../../machine/step-changes.js';
 import { KIND } from '../../machine/step-kinds.js';
 import type { StoredSaga } from './stored-saga.js';
@@ -21,7 +21,7 @@ export function lostLeasesOf({ lostLeases = [], updatedAt }: StoredSaga): LostLe
  */
 export function liveState(saga: StoredSaga, graph: SagaGraph, now: number): SagaState {
   const { state, lockedBy, takeovers: count } = saga;
-  if (lockedBy === undefined || isSettled(state.status) || state.status === 'paused') return state;
+  if (lockedBy === undefined || !isInProgress(state.status)) return state;
   const leases = lostLeasesOf(saga);
   const taken: SagaEvent = {
     type: 'taken-over',

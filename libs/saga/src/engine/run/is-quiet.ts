@@ -1,5 +1,5 @@
 import type { StoredSaga } from '../ports/stored-saga.js';
-import { isSettled } from '../../machine/saga-state.js';
+import { isInProgress } from '../../machine/saga-state.js';
 import type { RunnableSaga } from '../ports/invoker.js';
 import type { SagaStore } from '../ports/saga-store.js';
 import { awaitedBy } from './run-children.js';
@@ -8,11 +8,6 @@ import { awaitedBy } from './run-children.js';
 export interface ClosedWorld {
   readonly store: Pick<SagaStore, 'load'>;
   readonly registry: { readonly all: readonly RunnableSaga[] };
-}
-
-/** True: the saga has ended, is paused, or needs an operator. */
-export function hasStopped({ state: { status } }: StoredSaga): boolean {
-  return status === 'paused' || isSettled(status);
 }
 
 /**
@@ -24,7 +19,7 @@ export async function isQuiet(
   world: ClosedWorld,
   seen: ReadonlySet<string> = new Set(),
 ): Promise<boolean> {
-  if (hasStopped(saga) || seen.has(saga.id) || !isRunnable(saga, world.registry)) return true;
+  if (!isInProgress(saga.state.status) || seen.has(saga.id) || !isRunnable(saga, world.registry)) return true;
   // With the lock comes the deadline, so a place in the queue is no timer.
   const holder = saga.lock?.holder;
   if (holder === undefined && saga.dueAt !== undefined) return false;

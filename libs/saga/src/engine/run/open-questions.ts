@@ -1,6 +1,6 @@
 import { approvalSignal } from '../../definition/graph/saga-graph.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
-import { awaitsReply, awaitsSignal } from '../../machine/saga-state.js';
+import { awaitsReply, awaitsSignal, isInProgress } from '../../machine/saga-state.js';
 
 /** A signal or a decision that a saga waits for. */
 export interface OpenQuestion {
@@ -12,7 +12,7 @@ export interface OpenQuestion {
 /** Everything that a saga waits for and was not sent: parallel branches may each wait for something. */
 export function openQuestions({ state, signals = [] }: StoredSaga): OpenQuestion[] {
   const { status } = state;
-  if (status !== 'running' && status !== 'compensating') return [];
+  if (!isInProgress(status)) return [];
   const sent = signals.map(({ name }) => name);
   return [...state.steps].flatMap(([step, one]): OpenQuestion[] => {
     const awaits = awaitsReply(one) || (status === 'running' && awaitsSignal(one) && !one.pruned);

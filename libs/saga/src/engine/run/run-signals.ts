@@ -1,6 +1,6 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import { awaitsReply, awaitsSignal, type SagaState } from '../../machine/saga-state.js';
+import { awaitsReply, awaitsSignal, isInProgress, type SagaState } from '../../machine/saga-state.js';
 import { KIND, TIMED } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/step-map.js';
 import { refusalIn } from '../operate/approvals.js';
@@ -67,7 +67,7 @@ export class RunSignals {
   knownTime(state: SagaState, now = this.ports.now()): number {
     let time = now;
     const { status, steps } = state;
-    if (status !== 'running' && status !== 'compensating') return time;
+    if (!isInProgress(status)) return time;
     for (const [, step] of ownStepsOfKinds(steps, KIND.waiting | KIND.compensating | TIMED)) {
       const { until = Infinity } = step.wait ?? {};
       const awaits = awaitsReply(step) || (status === 'running' && awaitsSignal(step));

@@ -4,7 +4,7 @@ import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/o
 import { SagaConfigurationError } from '../../errors.js';
 import { readOptions } from '../../nest/calls/call-options.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
-import { ensureStream, type JetStreamStream, readStream } from '../transports/jetstream-stream.js';
+import { ensureStream, ifMissing, type JetStreamStream, readStream } from '../transports/jetstream-stream.js';
 import {
   type ConsumerMessages,
   type JetStreamManager,
@@ -149,10 +149,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   private async makeConsumer(manager: JetStreamManager, filter: object): Promise<void> {
     const { stream, consumer, consumerConfig } = this.settings;
     const config = { ...consumerConfig, ...filter, ack_wait: this.ackWait * NANOSECONDS };
-    const there = await manager.consumers.info(stream.name, consumer).catch((error: unknown) => {
-      if ((error as { status?: unknown }).status === 404) return undefined;
-      throw error;
-    });
+    const there = await manager.consumers.info(stream.name, consumer).catch(ifMissing);
     if (there) return void (await manager.consumers.update(stream.name, consumer, config));
     await manager.consumers.add(stream.name, {
       ...{ durable_name: consumer, ack_policy: 'explicit', deliver_policy: 'all' },

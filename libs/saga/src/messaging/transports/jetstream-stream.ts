@@ -27,6 +27,11 @@ export function readStream(owner: string, given: JetStreamStream): JetStreamStre
   return stream as JetStreamStream;
 }
 
+/** For the `catch` of a question for a stream or a consumer: undefined if the server does not have it. */
+export function ifMissing(error: unknown): undefined {
+  if ((error as { status?: unknown }).status !== 404) throw error;
+}
+
 /**
  * Creates the stream, or adds missing subjects to an existing stream. Other settings of an existing stream stay
  * unchanged.
@@ -35,10 +40,7 @@ export async function ensureStream(
   manager: JetStreamManager,
   { name, subjects, config }: JetStreamStream,
 ): Promise<void> {
-  const there = await manager.streams.info(name).catch((error: unknown) => {
-    if ((error as { status?: unknown }).status === 404) return undefined;
-    throw error;
-  });
+  const there = await manager.streams.info(name).catch(ifMissing);
   if (!there) return void (await manager.streams.add({ ...config, name, subjects: [...subjects] }));
   const all = [...new Set([...there.config.subjects, ...subjects])];
   if (all.length > there.config.subjects.length)

@@ -4,6 +4,7 @@ import type * as Validator from 'class-validator';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { isStandardSchema } from '../../definition/types/standard-schema.js';
 import { textOfDiagnostic } from '../../shared/diagnostic.js';
+import { ifInstalled } from '../../shared/if-installed.js';
 import { SagaConfigurationError } from '../../errors.js';
 import type { InputProblem } from './input-problems.js';
 
@@ -17,16 +18,11 @@ type Validators = Pick<typeof Validator, 'validate' | 'getMetadataStorage'> &
 /** By a literal name each, so that bundlers find them, and with a `catch`, so that these do not insist on them. */
 async function load(): Promise<Validators | { readonly missing: readonly string[] }> {
   const [validator, transformer] = await Promise.all([
-    import('class-validator').catch(refuseBroken),
-    import('class-transformer').catch(refuseBroken),
+    import('class-validator').catch(ifInstalled),
+    import('class-transformer').catch(ifInstalled),
   ]);
   if (validator && transformer) return { ...validator, ...transformer };
   return { missing: PACKAGES.filter((_, n) => ![validator, transformer][n]) };
-}
-
-/** One that is there and cannot be loaded says itself why. */
-function refuseBroken(error: Error & { readonly code?: unknown }): undefined {
-  if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;
 }
 
 let loading: ReturnType<typeof load> | undefined;

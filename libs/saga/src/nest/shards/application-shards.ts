@@ -2,6 +2,7 @@ import {
   SagaShardUnavailableError,
   SagaStateError,
   SagaTransactionError,
+  SagaUnavailableError,
   SagaValidationError,
 } from '../../errors.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
@@ -17,7 +18,6 @@ import {
 import { waitOverMoves } from '../../shards/wait-for-saga.js';
 import type { Shard } from '../../shards/shard.js';
 import type { JoinedTransaction } from '../../store/postgres/connection/saga-database.js';
-import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
 import { shardOfTransaction } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ResolvedSagaOptions } from '../saga.options.js';
 import { countsOf, type ShardStatus } from '../views/shard-status.js';
@@ -145,9 +145,6 @@ export class ApplicationShards implements ShardCalls {
   }
 }
 
-/** How often the counts of a shard are read, as connections of the pool may be broken. */
-const COUNT_TRIES = 3;
-
 export function movingShard({ name, accepting, health, moves }: Shard): MovingShard {
   return { name, accepting, ...(moves && health.reachable && { moves }) };
 }
@@ -180,17 +177,13 @@ async function statusOf(shard: Shard): Promise<ShardStatus> {
   };
 }
 
-/** Undefined: the shard is lost while they are read, or reading them fails again and again. */
+/** Undefined: the shard cannot be reached, or is lost while they are read. */
 async function countsOn(shard: Shard): Promise<ShardStatus['counts']> {
-  for (let tries = 0; tries < COUNT_TRIES && shard.health.reachable; tries += 1) {
-    try {
-      const onTheirWay = await shard.onTheirWay();
-      return countsOf(await shard.calls.stats(), onTheirWay);
-    } catch (error) {
-      if (!(error instanceof SagaShardUnavailableError || isTransientError(error))) throw error;
-      // A connection of the pool was a broken one, or the shard is lost.
-      await shard.refresh();
-    }
+  try {
+    return countsOf(await shard.calls.stats(), await shard.onTheirWay());
+  } catch (error) {
+    if (!(error instanceof SagaShardUnavailableError || error instanceof SagaUnavailableError)) throw error;
+    await shard.refresh();
+    return undefined;
   }
-  return undefined;
 }

@@ -73,7 +73,8 @@ export class ShardRuntime {
       isShard: true,
     });
     const moves = new PostgresMoves(this.connection!.sql, this.shared.options.schema);
-    this.shard.opened(row, this.runtime.parts.engine, moves);
+    const { engine } = this.runtime.parts;
+    this.shard.opened(row, engine, moves, (call) => engine.retrying(call));
     this.shard.refresh = () => this.look();
     if (this.begun) await this.runtime.begin();
   }

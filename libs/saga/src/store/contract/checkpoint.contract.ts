@@ -11,6 +11,7 @@ import {
   LEASE_MS,
   loaded,
   newSaga,
+  savedBy,
   stateOf,
   stepOf,
   storeNow,
@@ -21,11 +22,7 @@ import {
 } from './store-subject.contract.js';
 
 export function describeCheckpoints(subject: () => StoreSubject): void {
-  /** Stores one checkpoint, which must be saved, and gives the saga back as it is stored then. */
-  const saved = async (checkpoint: Checkpoint) => {
-    expect(await subject().store.checkpoint([checkpoint])).toEqual(['saved']);
-    return loaded(subject().store, checkpoint.id);
-  };
+  const saved = (checkpoint: Checkpoint) => savedBy(subject().store, checkpoint);
 
   describe('a checkpoint', () => {
     test('stores the state, all but which attempts are being made', async () => {

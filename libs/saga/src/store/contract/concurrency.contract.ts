@@ -2,8 +2,7 @@ import type { Claim } from '../../engine/ports/saga-store.js';
 import type { Lease, NewSaga, StoredSaga } from '../../engine/ports/stored-saga.js';
 import {
   checkpointOf,
-  eventually,
-  held,
+  dueSince,
   lastCheckpointOf,
   LEASE_MS,
   loaded,
@@ -35,14 +34,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
     expect(sagas).toHaveLength(1);
     return sagas[0]!;
   };
-  /** The announcements since the last call, once all have been received. */
-  const heardSince = async (received: number) => {
-    const { store, messages } = subject();
-    const { id } = await held(store);
-    await store.edit({ id }, () => ({ requestCancel: {} }));
-    await eventually(() => expect(messages).toContainEqual({ type: 'look', id }));
-    return messages.slice(received).filter(({ type }) => type === 'due');
-  };
+  const announcedSince = (received: number) => dueSince(subject(), received);
 
   describe('a concurrency', () => {
     test('lets so many of a name be leased at once, the most urgent first', async () => {
@@ -279,9 +271,9 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       await end(holder);
       const received = messages.length;
       expect(ids(await claim(name, 1))).toEqual([]);
-      expect(await heardSince(received)).toHaveLength(1);
+      expect(await announcedSince(received)).toHaveLength(1);
       expect(ids(await claim(name, 1))).toEqual([]);
-      expect(await heardSince(received)).toHaveLength(1);
+      expect(await announcedSince(received)).toHaveLength(1);
       expect(ids(await claim(name, 1, { version: 2, lease: OTHER_WORKER }))).toEqual([turnedAway.id]);
     });
 
@@ -292,7 +284,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       await end(holder);
       const received = messages.length;
       expect(ids(await claim(name, 1))).toHaveLength(1);
-      expect(await heardSince(received)).toEqual([]);
+      expect(await announcedSince(received)).toEqual([]);
     });
 
     test('is announced if the saga that took it waits for its semantic lock, and others fill the claim', async () => {
@@ -313,7 +305,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
         { name: plain, version: 1 },
       ];
       expect(ids(await store.claim({ lease: WORKER, sagas, limit: 1 }))).toEqual([other!.id]);
-      expect(await heardSince(received)).toHaveLength(1);
+      expect(await announcedSince(received)).toHaveLength(1);
       expect(ids(await claim(name, 1, { version: 2, lease: OTHER_WORKER }))).toEqual([turnedAway!.id]);
     });
 
@@ -328,7 +320,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       // Another release: its count has room, but no slot became free.
       await claim(other.name, 5);
       await claim(other.name, 5);
-      expect(await heardSince(received)).toEqual([]);
+      expect(await announcedSince(received)).toEqual([]);
     });
   });
 }

@@ -6,6 +6,7 @@ import {
   claimed,
   held,
   loaded,
+  savedBy,
   stateOf,
   stepOf,
   type StoreSubject,
@@ -24,10 +25,7 @@ const FAILED = { ...DOWN, attempt: 1, at: '2026-01-02T03:04:05.678Z', during: 's
 
 /** The steps' rows and the notes differ in these tests, so that what is read shows where it is from. */
 export function describeNotes(subject: () => StoreSubject): void {
-  const saved = async (checkpoint: Checkpoint) => {
-    expect(await subject().store.checkpoint([checkpoint])).toEqual(['saved']);
-    return loaded(subject().store, checkpoint.id);
-  };
+  const saved = (checkpoint: Checkpoint) => savedBy(subject().store, checkpoint);
   const compensatedAt = (at: number): StepNotes =>
     new Map([['a', { at, status: 'compensated', compensationAttempts: 1 }]]);
 

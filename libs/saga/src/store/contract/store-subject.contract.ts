@@ -147,3 +147,20 @@ export async function eventually(check: () => void): Promise<void> {
     }
   }
 }
+
+/** Stores one checkpoint, which must be saved, and returns the saga as it is stored then. */
+export async function savedBy(store: SagaStore, checkpoint: Checkpoint): Promise<StoredSaga> {
+  expect(await store.checkpoint([checkpoint])).toEqual(['saved']);
+  return loaded(store, checkpoint.id);
+}
+
+/** The announcements of due sagas after the first `received` messages, once all have arrived. */
+export async function dueSince(
+  { store, messages }: StoreSubject,
+  received: number,
+): Promise<WakeupMessage[]> {
+  const { id } = await held(store);
+  await store.edit({ id }, () => ({ requestCancel: {} }));
+  await eventually(() => expect(messages).toContainEqual({ type: 'look', id }));
+  return messages.slice(received).filter(({ type }) => type === 'due');
+}

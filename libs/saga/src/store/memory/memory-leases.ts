@@ -1,7 +1,7 @@
 import type { RenewResult } from '../../engine/ports/saga-store.js';
 import type { HeldLease, Lease, StoredSaga } from '../../engine/ports/stored-saga.js';
-import type { LostLease } from '../../machine/saga-state.js';
-import { isAtRest, type MemoryRow } from './memory-row.js';
+import { isInProgress, type LostLease } from '../../machine/saga-state.js';
+import type { MemoryRow } from './memory-row.js';
 
 /** Losses kept of a saga of which nothing is recorded in between. */
 const LOSSES_KEPT = 5;
@@ -37,7 +37,7 @@ export function renewLeases(
       continue;
     }
     const { saga } = row;
-    if (!isAtRest(row)) saga.dueAt = now + lease.duration;
+    if (isInProgress(saga.state.status)) saga.dueAt = now + lease.duration;
     if (reports !== undefined) saga.reports = reports;
     if (saga.cancelRequested) cancelled.push({ id, reason: saga.cancelRequested.reason });
     if (saga.pauseRequested) paused.push(id);

@@ -8,6 +8,7 @@ import type {
 import type { MemoryRow } from './memory-row.js';
 import type { MemoryWakeup } from './memory-wakeup.js';
 import { storedCopy } from './stored-copy.js';
+import { isInProgress } from '../../machine/saga-state.js';
 
 /** Pauses of steps, the oldest first. */
 export class MemoryPauses implements StepPauseStore {
@@ -63,8 +64,7 @@ export class MemoryPauses implements StepPauseStore {
     const now = this.now();
     for (const { saga: stored, step: steps } of this.rows.values()) {
       const { status } = stored.state;
-      const isUnderWay = status === 'running' || status === 'compensating';
-      const waits = stored.name === saga && isUnderWay && stored.lockedBy === undefined;
+      const waits = stored.name === saga && isInProgress(status) && stored.lockedBy === undefined;
       if (waits && steps.split(', ').includes(step)) stored.dueAt = Math.min(stored.dueAt ?? now, now);
     }
     this.wakeup.announceDue();

@@ -7,7 +7,7 @@ import {
   type StoreFilter,
 } from '../../engine/ports/saga-store.js';
 import type { Child, Lease, NewSaga, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
-import { INITIAL, isSettled, isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
+import { INITIAL, isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
 import { failureOf } from '../../machine/failed-attempt.js';
 import type { OpenApproval } from '../../machine/open-approvals.js';
 import { type StepNotes, withNote } from '../../machine/step-notes.js';
@@ -172,11 +172,6 @@ function lastError(state: SagaState, changed: readonly string[]): string | undef
 /** The smaller, the sooner claimed. */
 export function rank({ saga }: MemoryRow): number {
   return (saga.dueAt ?? Infinity) - saga.priority * PRIORITY_POINT_MS;
-}
-
-/** No worker has anything to do with it, until an operator acts. */
-export function isAtRest({ saga }: MemoryRow): boolean {
-  return saga.state.status === 'paused' || isSettled(saga.state.status);
 }
 
 /** @param now the store's time */

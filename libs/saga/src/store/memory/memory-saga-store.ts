@@ -33,9 +33,8 @@ import type {
   StoredSaga,
   StoredSignal,
 } from '../../engine/ports/stored-saga.js';
-import { isSettled, isTerminal } from '../../machine/saga-state.js';
+import { isInProgress, isSettled, isTerminal } from '../../machine/saga-state.js';
 import {
-  isAtRest,
   matches,
   type MemoryRow,
   newRow,
@@ -309,7 +308,7 @@ export class MemorySagaStore implements SagaStore {
     if (checkpoint.tags) saga.tags = storedCopy(checkpoint.tags);
     if (checkpoint.release) {
       saga.lockedBy = undefined;
-      const again = row.woken && !isAtRest(row);
+      const again = row.woken && isInProgress(row.saga.state.status);
       const isResumed = this.pauses.isResumed(saga.name, checkpoint);
       saga.dueAt = again || isResumed ? now : checkpoint.release.dueAt;
       if (again) this.wakeup.announceDue();
@@ -359,7 +358,7 @@ export class MemorySagaStore implements SagaStore {
   /** An idle saga is never due. The calls that wait for it to settle are resolved. */
   private settle(row: MemoryRow, now: number): void {
     const { saga, watched } = row;
-    if (isAtRest(row)) saga.dueAt = undefined;
+    if (!isInProgress(saga.state.status)) saga.dueAt = undefined;
     if (this.lockQueues.leave(row, now)) this.wakeup.announceDue();
     if (saga.parent && isTerminal(saga.state.status)) this.wake(saga.parent.id, now);
     if (watched && isSettled(saga.state.status)) this.wakeup.announce({ type: 'settled', id: saga.id });
@@ -371,7 +370,7 @@ export class MemorySagaStore implements SagaStore {
     if (!row) return;
     row.woken = true;
     if (row.saga.lockedBy !== undefined) return this.wakeup.announce({ type: 'look', id });
-    if (!isAtRest(row)) row.saga.dueAt = now;
+    if (isInProgress(row.saga.state.status)) row.saga.dueAt = now;
     this.wakeup.announceDue();
   }
 

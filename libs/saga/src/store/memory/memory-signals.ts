@@ -1,7 +1,7 @@
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import type { AwaitedSignals, SignalResult } from '../../engine/ports/saga-store.js';
 import type { SentSignal } from '../../engine/ports/stored-saga.js';
-import { isTerminal } from '../../machine/saga-state.js';
+import { isInProgress, isTerminal } from '../../machine/saga-state.js';
 import { awaitedSignals } from '../../machine/waits.js';
 import type { MemoryWakeup } from './memory-wakeup.js';
 import type { MemoryRow } from './memory-row.js';
@@ -26,7 +26,7 @@ function keepSignal(
 /** Whether the saga waits for a signal of this name, and has no lease. */
 function waitsFor({ saga: { lockedBy, state } }: MemoryRow, name: string): boolean {
   const { status, steps } = state;
-  if (lockedBy !== undefined || (status !== 'running' && status !== 'compensating')) return false;
+  if (lockedBy !== undefined || !isInProgress(status)) return false;
   return awaitedSignals(steps).includes(name);
 }
 

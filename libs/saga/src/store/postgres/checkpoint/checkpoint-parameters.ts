@@ -1,5 +1,11 @@
 import { type Checkpoint, writtenSteps } from '../../../engine/ports/checkpoint.js';
-import { isSettled, isTerminal, type StepState, stepState } from '../../../machine/saga-state.js';
+import {
+  isInProgress,
+  isSettled,
+  isTerminal,
+  type StepState,
+  stepState,
+} from '../../../machine/saga-state.js';
 import { awaitedSignals } from '../../../machine/waits.js';
 import type { FailedAttempt } from '../../../machine/failed-attempt.js';
 import { type ColumnValues, columnArrays, columnScalars } from './column-values.js';
@@ -31,8 +37,7 @@ const SAGA_VALUES: ColumnValues<typeof SAGA_COLUMNS, Checkpoint> = {
   cancel_seen: ({ cancelSeen }) => set(cancelSeen),
   pause_seen: ({ pauseSeen }) => set(pauseSeen),
   released: ({ release }) => set(release !== undefined),
-  due_at: ({ state: { status }, release }) =>
-    isSettled(status) || status === 'paused' ? undefined : release?.dueAt,
+  due_at: ({ state: { status }, release }) => (isInProgress(status) ? release?.dueAt : undefined),
   terminal: ({ state }) => set(isTerminal(state.status)),
   settled: ({ state }) => set(isSettled(state.status)),
   progress: sagaProgress,
