@@ -73,8 +73,12 @@ export class Consequences {
     for (const key of this.rules.keys(node)) {
       const { phase, started } = this.rules.life(key);
       if (phase !== 'idle') continue;
-      // W3, C2: it takes nothing any more, and what it took is taken.
-      this.change(key, { wait: undefined, slot: undefined });
+      const { wait } = this.rules.life(key);
+      // W3, C2: it takes nothing any more. What it was called with, it is called with again, should it go forward (P5).
+      this.change(key, {
+        wait: started > 0 && wait?.number !== undefined ? wait : undefined,
+        slot: undefined,
+      });
       const isOver = this.rules.isPruned(node.name) && !this.rules.life(key).unknown && !node.forEach;
       if (started > 0 && !isOver) this.change(key, { phase: 'failed', retryAt: undefined });
       else if (this.rules.isPruned(node.name)) this.change(key, { phase: 'skipped', retryAt: undefined });
