@@ -31,6 +31,7 @@ class Happening extends SlotHappenings {
     const { book, rules } = this;
     switch (event.type) {
       case 'step-started':
+        if (!['idle', 'running'].includes(rules.phase(event.step))) return [book];
         this.change(event.step, { phase: 'running', active: true, retryAt: undefined });
         rules.life(event.step).started += 1;
         return [book];

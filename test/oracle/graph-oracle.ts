@@ -224,7 +224,7 @@ function unexpected(
 function withoutSlot({ actions, settle }: Decision, rules: Rules): string | undefined {
   const begun = actions.find(({ kind, key }) => kind === 'run' && rules.awaitsSlot(key));
   if (begun) return `${begun.key} begins without a slot`;
-  if (settle === undefined || settle === 'resumed' || rules.isHalted()) return undefined;
+  if (settle === undefined || rules.book.mode !== 'running' || rules.isHalted()) return undefined;
   const waits = rules.allKeys().find((key) => rules.awaitsSlot(key));
   return waits ? `${settle}, and ${waits} waits` : undefined;
 }

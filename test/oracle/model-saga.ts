@@ -102,7 +102,8 @@ export class ModelSaga implements Play {
   /** The rate limit of the saga's name gives a time. Sometimes it has no key for the saga, which fails its first step. */
   private askTurn({ key: step, node }: Action, move: Move): void {
     if (move.pick % 12 === 11) {
-      this.failDefinition(node, step, stepState(this.state, step).round);
+      // Both are recorded together.
+      this.failWithoutCall(node, step, stepState(this.state, step).round);
       return this.checkpoint({ type: 'begun' });
     }
     const wait = [0, 0, 40, 700][move.pick % 4]!;
@@ -176,11 +177,15 @@ export class ModelSaga implements Play {
   }
 
   private failDefinition(node: StepNode, key: string, round: number): void {
+    this.failWithoutCall(node, key, round);
+    this.record();
+  }
+
+  private failWithoutCall(node: StepNode, key: string, round: number): void {
     const attempt: Attempt = { kind: 'run', node, key, round };
     this.apply({ type: 'step-started', step: key });
     this.entries.push({ type: 'took effect', attempt, effect: 'none' });
     this.apply(failureOf(attempt, { kind: 'reject', pick: 0, random: 0 }, this.now, false));
-    this.record();
   }
 
   settle(attempt: Attempt, move: Move): void {
