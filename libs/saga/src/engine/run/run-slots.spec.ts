@@ -136,7 +136,7 @@ describe('a run whose step waits for a slot', () => {
 
   test('asks when it has waited for no time, however the times are rounded', async () => {
     for (let n = 1; n < 500; n += 1) {
-      const time = { ms: n / 7 };
+      const time = { ms: n * 1_234.567_891 + n / 7 };
       const slots = waitingAt(time);
       await slots.askAgain(waiting);
       time.ms += slots.untilAsked(waiting)!;
