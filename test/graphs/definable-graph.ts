@@ -33,6 +33,8 @@ export function definable(graph: SagaGraph): SagaGraph {
     kind: node === waits ? 'signal' : 'step',
     child: undefined,
     compensationReply: undefined,
+    // When a slot is free depends on what other sagas do, which is not played here.
+    sharedConcurrency: undefined,
     wait: node === waits ? { signal: SIGNAL } : undefined,
     compensate: node.compensate && 'undo',
     probe: node.probe && 'ask',

@@ -45,4 +45,86 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
     replace: '',
     killers: [specs('machine/slots')],
   },
+  {
+    name: 'give a step that waits no slot',
+    in: 'slotGranted',
+    find: 'withStep(state, step, (s) => changeStep(s, { slot: undefined }))',
+    replace: 'withStep(state, step, (s) => changeStep(s, { slot: s.slot }))',
+    killers: [specs('machine/slots')],
+  },
+  {
+    name: 'begin a step that waits for a slot',
+    find: 'if (isQueued(node, step) && !plan.lost) return plan.rest(undefined);',
+    replace: '',
+    killers: [specs('machine/slots')],
+  },
+  {
+    name: 'do not suspect a step that waited for a slot when its worker is lost',
+    find: 'if (isQueued(node, step) && !plan.lost) return plan.rest(undefined);',
+    replace: 'if (isQueued(node, step)) return plan.rest(undefined);',
+    killers: [specs('machine/slots')],
+  },
+  {
+    name: 'let a step wait for a slot after its saga rolls back',
+    find: 'export const GIVES_UP = KIND.pending | KIND.waiting | KIND.queued | KIND.running | TIMED;',
+    replace: 'export const GIVES_UP = KIND.pending | KIND.waiting | KIND.running | TIMED;',
+    killers: [specs('machine/slots')],
+  },
+  {
+    name: 'let an item that waits for a slot keep no place of its saga',
+    find: 'const IN_PROGRESS = KIND.active | KIND.queued;',
+    replace: 'const IN_PROGRESS: number = KIND.active;',
+    killers: [specs('machine/slots')],
+  },
+  {
+    name: 'let a step that asks for a slot again wait from then on',
+    find: 'const waits = nodeOf(graph, step).sharedConcurrency !== undefined && slot === undefined;',
+    replace:
+      'const waits = nodeOf(graph, step).sharedConcurrency !== undefined && (slot === undefined || slot.since < now);',
+    killers: [specs('machine/slots')],
+  },
+  {
+    name: 'let an item of a dropped step wait for a slot',
+    find: 'if (!waits || isDropped(stepState(state, stepOfKey(step)))) return state;',
+    replace: 'if (!waits) return state;',
+    killers: [specs('machine/slots')],
+  },
+  {
+    name: 'let a saga that is called for a slot rest again without asking for it',
+    find: 'if (!this.requests.halts && this.slots?.mayAsk(this.state)) {',
+    replace: 'if (this.requests.halts && this.slots?.mayAsk(this.state)) {',
+    killers: [specs('run/run-slots')],
+  },
+  {
+    name: 'take no notice of a call for a slot during a run',
+    find: 'this.slots.forget();\n    this.inbox.put({ wake: true });',
+    replace: 'this.inbox.put({ wake: true });',
+    killers: [specs('run/run-slots')],
+  },
+  {
+    name: 'keep the time at which a run asked for a slot, although it was called',
+    in: 'RunSlots.forget',
+    find: 'this.slots.set(step, { ...slot, askedAt: -Infinity });',
+    replace: 'this.slots.set(step, { ...slot });',
+    killers: [specs('run/run-slots')],
+  },
+  {
+    name: 'wait for ever for a call for a slot that was lost',
+    find: 'return waits.length > 0 ? Math.max(0, Math.min(...waits)) : undefined;',
+    replace: 'return waits.length < 0 ? Math.max(0, Math.min(...waits)) : undefined;',
+    killers: [specs('run/run-slots')],
+  },
+  {
+    name: 'ask for a slot by another formula than that of the wait for it',
+    find: 'filter(([step]) => this.timeUntilAsked(step) <= 0);',
+    replace:
+      'filter(([step]) => { const asked = this.slots.get(step)?.askedAt ?? -Infinity; return this.ports.clock.monotonic() - asked >= SLOT_KEPT_MS; });',
+    killers: [specs('run/run-slots')],
+  },
+  {
+    name: 'do not ask for the slot that another item of the saga has freed',
+    find: 'if (isAny) this.forget();',
+    replace: 'void isAny;',
+    killers: [specs('run/run-slots')],
+  },
 ];

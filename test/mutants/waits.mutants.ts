@@ -233,4 +233,10 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
     replace: 'const until = timeout === undefined ? given && undefined : now + timeout;',
     killers: [specs('testing/times'), specs('graph.properties')],
   },
+  {
+    name: 'forget the signal of an attempt that was lost before a rollback that did not happen',
+    find: "{ status: 'failed', retryAt: undefined, wait: whatCame(step), slot: undefined }",
+    replace: "{ status: 'failed', retryAt: undefined, wait: undefined, slot: undefined }",
+    killers: [specs('machine/waits')],
+  },
 ];

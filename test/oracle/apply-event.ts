@@ -1,5 +1,5 @@
 import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
-import { TurnHappenings } from './graph-turns.js';
+import { SlotHappenings } from './graph-slots.js';
 import { type Book, copyOf, type Relations, Rules } from './model-state.js';
 import { suspects } from './expectation.js';
 import { doubts, permutations, wait } from './open-questions.js';
@@ -26,11 +26,12 @@ export function booksAfter(relations: Relations, book: Book, event: SagaEvent, t
   });
 }
 
-class Happening extends TurnHappenings {
+class Happening extends SlotHappenings {
   of(event: SagaEvent, tookEffect: boolean): Book[] {
     const { book, rules } = this;
     switch (event.type) {
       case 'step-started':
+        if (!['idle', 'running'].includes(rules.phase(event.step))) return [book];
         this.change(event.step, { phase: 'running', active: true, retryAt: undefined });
         rules.life(event.step).started += 1;
         return [book];
@@ -86,6 +87,7 @@ class Happening extends TurnHappenings {
       case 'settled':
         return this.settled(event.status);
       case 'interrupted':
+        this.slotsFreed();
         return this.lose(rules.allKeys().filter((key) => rules.life(key).active));
       case 'taken-over':
         return this.takenOver(event);
@@ -95,8 +97,9 @@ class Happening extends TurnHappenings {
         book.mode = 'over';
         return [book];
       case 'slot-awaited':
+        return this.slotAwaited(event);
       case 'slot-granted':
-        throw new Error('This oracle has no limits over all sagas');
+        return this.slotGranted(event);
       case 'turn-granted':
         return this.granted(event);
       case 'begun':

@@ -16,7 +16,10 @@ export class Consequences {
   }
 
   change(key: string, change: Partial<Life>): void {
-    Object.assign(this.rules.life(key), change);
+    const life = this.rules.life(key);
+    // C2: each attempt has a slot of its own, and what is not to begin waits for none.
+    if (change.phase !== undefined && change.phase !== 'running') life.slot = undefined;
+    Object.assign(life, change);
   }
 
   completeFanOut(node: StepNode): void {
@@ -70,8 +73,12 @@ export class Consequences {
     for (const key of this.rules.keys(node)) {
       const { phase, started } = this.rules.life(key);
       if (phase !== 'idle') continue;
-      // W3: it takes nothing any more, and what it took is taken.
-      this.change(key, { wait: undefined });
+      const { wait } = this.rules.life(key);
+      // W3, C2: it takes nothing any more. What it was called with, it is called with again, should it go forward (P5).
+      this.change(key, {
+        wait: started > 0 && wait?.number !== undefined ? wait : undefined,
+        slot: undefined,
+      });
       const isOver = this.rules.isPruned(node.name) && !this.rules.life(key).unknown && !node.forEach;
       if (started > 0 && !isOver) this.change(key, { phase: 'failed', retryAt: undefined });
       else if (this.rules.isPruned(node.name)) this.change(key, { phase: 'skipped', retryAt: undefined });

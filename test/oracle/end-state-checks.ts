@@ -1,4 +1,4 @@
-import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { nodeOf, type SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decide } from '../../libs/saga/src/machine/decide.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
 import { isDropped } from './is-dropped.js';
@@ -156,6 +156,7 @@ function strayEvents(graph: SagaGraph, state: SagaState): SagaEvent[] {
     if (status !== 'running') stray.push({ type: 'probe-started', step });
     if (!['completed', 'failed', 'compensating'].includes(status))
       stray.push({ type: 'compensation-started', step });
+    stray.push(...strayOfSlots(graph, state, step));
     return [...stray, ...strayOfChildren(state, step), ...strayOfWaits(graph, state, step)];
   });
   if (state.status !== 'completed') events.push({ type: 'undone' });
@@ -187,6 +188,21 @@ function strayOfWaits(graph: SagaGraph, state: SagaState, step: string): SagaEve
   ];
   if (wait !== undefined || state.status !== 'running') stray.push({ type: 'wait-started', step, now: 0 });
   if (!isWaiting || wait.takenSignal !== undefined) stray.push({ type: 'wait-expired', step, now: 10 ** 9 });
+  return stray;
+}
+
+/** Slots for a step that has no limit, is not to begin, or waits already; and one that it does not wait for. */
+function strayOfSlots(graph: SagaGraph, state: SagaState, step: string): SagaEvent[] {
+  const known = stepState(state, step);
+  const { status, active, slot } = known;
+  const isWaiting = status === 'waiting' && slot !== undefined;
+  const isLimited = nodeOf(graph, step).sharedConcurrency !== undefined;
+  const mayBegin = state.status === 'running' && !active && ['pending', 'waiting'].includes(status);
+  const isNeeded = !isGone(state, step);
+  const stray: SagaEvent[] = [];
+  if (isWaiting || !isLimited || !mayBegin || !isNeeded)
+    stray.push({ type: 'slot-awaited', step, key: 'late', now: 10 ** 9 });
+  if (!isWaiting) stray.push({ type: 'slot-granted', step });
   return stray;
 }
 

@@ -1,6 +1,6 @@
 import type { Action } from '../../libs/saga/src/machine/plan.js';
 import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
-import { type Book, type Relations, Rules } from './model-state.js';
+import { type Book, copyOf, type Relations, Rules } from './model-state.js';
 
 /** What the rules say comes next. */
 export interface Expectation {
@@ -42,7 +42,7 @@ class Expecting implements Expectation {
   settleIsOpen = false;
   expired = false;
   private watchesDeadline = false;
-  /** A step waits for a signal. */
+  /** A step waits for a signal, or for a slot. */
   rests = false;
   private readonly rules: Rules;
 
@@ -132,7 +132,8 @@ class Expecting implements Expectation {
     if (items !== undefined) return this.beginItems(node);
     if (active) return;
     if (phase === 'running') return this.probe(node);
-    if (retryAt !== undefined && retryAt > this.now) this.wakes.push(retryAt);
+    if (rules.awaitsSlot(node.name)) this.rests = true;
+    else if (retryAt !== undefined && retryAt > this.now) this.wakes.push(retryAt);
     else if (node.delay !== undefined && !delayed && started === 0) this.delays.push(node.name);
     else if (node.delayOf && !delayed && started === 0) this.must.push(`await ${node.name}`);
     else if (node.wait !== undefined && wait?.number === undefined) this.await(node);
@@ -154,7 +155,10 @@ class Expecting implements Expectation {
   }
 
   private beginItems(node: StepNode): void {
-    const keys = this.rules.keys(node).filter((key) => this.rules.phase(key) === 'idle');
+    const { rules } = this;
+    const idle = rules.keys(node).filter((key) => rules.phase(key) === 'idle');
+    if (idle.some((key) => rules.awaitsSlot(key))) this.rests = true;
+    const keys = idle.filter((key) => !rules.awaitsSlot(key));
     this.addGroup('run', node, keys);
   }
 
@@ -242,7 +246,9 @@ class Expecting implements Expectation {
     const lives = keys.map((key) => ({ key, ...this.rules.life(key) })).filter(({ active }) => !active);
     const probes = this.interrupted(node).map((key) => `probe ${key}`);
     const due = lives.filter(({ retryAt }) => retryAt === undefined || retryAt <= this.now);
-    const inProgress = this.rules.keys(node).filter((key) => this.rules.life(key).active).length;
+    // C1: an item that waits for a slot takes the place of another.
+    const isInPlace = (key: string) => this.rules.life(key).active || this.rules.awaitsSlot(key);
+    const inProgress = this.rules.keys(node).filter(isInPlace).length;
     const room = this.rules.life(node.name).items === undefined ? 1 : node.concurrency - inProgress;
     // What fills it ends first, and is looked at then.
     if (room > due.length + probes.length) {
@@ -274,12 +280,13 @@ export function suspects(relations: Relations, book: Book, now: number, wide: bo
   const rules = new Rules(relations, book);
   // L3: before its time it has begun nothing. Otherwise it may have, with a time that was not recorded.
   const turn = rules.turn(now) === 'waits' ? book.turn : 'begun';
-  const { must, groups } = expectation(relations, { ...book, turn }, now);
+  // C3: what waits for a slot may have been given one, and have begun.
+  const { must, groups } = expectation(relations, { ...withSlots(book), turn }, now);
   const items = groups.flatMap(({ keys, room }) => {
     const lives = keys.map((action) => {
-      const { retryAt: since = 0, failures } = rules.life(action.split(' ')[1]!);
-      // An operator may have ended its wait for another attempt.
-      return { action, since, isAgain: since > 0 || failures > 0 };
+      const { retryAt: since = 0, failures, slot } = rules.life(action.split(' ')[1]!);
+      // An operator may have ended its wait for another attempt, or a slot may have been free.
+      return { action, since, isAgain: since > 0 || failures > 0 || slot?.since !== undefined };
     });
     return lives
       .filter(({ since, isAgain }, index) => {
@@ -291,4 +298,10 @@ export function suspects(relations: Relations, book: Book, now: number, wide: bo
       .map(({ action }) => action);
   });
   return [...must, ...items];
+}
+
+function withSlots(book: Book): Book {
+  const given = copyOf(book);
+  for (const life of given.lives.values()) life.slot = undefined;
+  return given;
 }

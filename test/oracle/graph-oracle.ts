@@ -2,9 +2,11 @@ import { type Book, copyOf, emptyBook, Relations, Rules } from './model-state.js
 import { type Expectation, expectation } from './expectation.js';
 import { ApprovalOracle } from './approvals-oracle.js';
 import { booksAfter } from './apply-event.js';
+import { freeSlots } from './graph-slots.js';
 import type { Entry, Play } from './model-entries.js';
 import type { RandomGraph } from './random-graph.js';
 import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import type { Decision } from '../../libs/saga/src/machine/plan.js';
 import { resultOf } from '../../libs/saga/src/machine/step-results.js';
 
 /** What the machine did against its rules, and where in the play. */
@@ -35,6 +37,8 @@ export const RULED = [
   'goes on without an optional step that failed permanently, and without no other',
   'begins when its rate limit lets it, asks again when it comes too late, and does nothing before',
   'takes the approvals of so many different operators for one decision, and one rejection',
+  'begins a step with a limit over all sagas with a slot alone, and does everything else meanwhile',
+  'waits for a slot for each attempt, until it has one or the step is not to begin any more',
 ] as const;
 export type Promised = (typeof RULED)[number] | (string & {});
 
@@ -87,6 +91,8 @@ class Judge {
       case 'crashed':
         this.books = this.stored.map(copyOf);
         return undefined;
+      case 'started':
+        return foundIf(RULED[19], this.startedWithoutSlot(entry));
       case 'decided':
         return foundIf(RULED[18], this.approvals.decided(entry, this.stored));
       case 'sent':
@@ -96,6 +102,14 @@ class Judge {
       default:
         return undefined;
     }
+  }
+
+  /** C1. */
+  private startedWithoutSlot({ attempt }: Extract<Entry, { type: 'started' }>): string | undefined {
+    const { kind, node, key } = attempt;
+    if (kind !== 'run' || node.sharedConcurrency === undefined) return undefined;
+    const has = this.books.some((book) => new Rules(this.relations, book).life(key).slot?.is === 'taken');
+    return has ? undefined : `${key} starts without a slot`;
   }
 
   /** Keeps the books that fit; if there are none, says what is wrong by the first. */
@@ -120,6 +134,8 @@ class Judge {
     const rules = new Rules(this.relations, book);
     const unheard = wrongWithWaits(rules, state);
     if (unheard !== undefined) return found(RULED[15], unheard);
+    const unslotted = wrongWithSlots(rules, state);
+    if (unslotted !== undefined) return found(RULED[20], unslotted);
     for (const node of this.relations.nodes) {
       const { round, pruned, continued = false } = stepState(state, node.name);
       const life = rules.life(node.name);
@@ -152,6 +168,8 @@ function unexpected(
   rules: Rules,
 ): Omit<Violation, 'at'> | undefined {
   const { settle, events = [], wakeAt } = decision;
+  const slotless = withoutSlot(decision, rules);
+  if (slotless !== undefined) return found(RULED[19], slotless);
   const expired = events.some(({ type }) => type === 'expired');
   if (expired !== expected.expired) {
     // What only waits for its last attempts to settle may be found to be past its deadline first, or not.
@@ -202,6 +220,30 @@ function unexpected(
   return undefined;
 }
 
+/** C1: what waits for a slot does not begin, and its saga does not end. */
+function withoutSlot({ actions, settle }: Decision, rules: Rules): string | undefined {
+  const begun = actions.find(({ kind, key }) => kind === 'run' && rules.awaitsSlot(key));
+  if (begun) return `${begun.key} begins without a slot`;
+  if (settle === undefined || rules.book.mode !== 'running' || rules.isHalted()) return undefined;
+  const waits = rules.allKeys().find((key) => rules.awaitsSlot(key));
+  return waits ? `${settle}, and ${waits} waits` : undefined;
+}
+
+/** C1, C2: who waits for a slot, since when. */
+function wrongWithSlots(rules: Rules, state: SagaState): string | undefined {
+  const limited = rules.of.nodes.filter(({ sharedConcurrency }) => sharedConcurrency !== undefined);
+  for (const key of limited.flatMap((node) => rules.keys(node))) {
+    const { status, slot } = stepState(state, key);
+    const waits = status === 'waiting' && slot !== undefined;
+    if (waits !== rules.awaitsSlot(key))
+      return `${key} ${waits ? 'waits' : 'does not wait'} for a slot, and should do the contrary`;
+    const { slot: known } = rules.life(key);
+    if (waits && (slot.since !== known!.since || slot.key !== known!.key))
+      return `${key} waits since ${slot.since} for ${slot.key}, not since ${known!.since} for ${known!.key}`;
+  }
+  return undefined;
+}
+
 /** Who waits, until when, and what was taken by whom. */
 function wrongWithWaits(rules: Rules, { steps, lastTakenSignals = {} }: SagaState): string | undefined {
   for (const name of new Set([...rules.book.lastTaken.keys(), ...Object.keys(lastTakenSignals)])) {
@@ -226,9 +268,10 @@ function wrongWithWaits(rules: Rules, { steps, lastTakenSignals = {} }: SagaStat
   return undefined;
 }
 
-/** The stored state records only the start of attempts in progress. */
+/** The stored state records only the start of attempts in progress, and no slots. */
 function withoutAttempts(book: Book): Book {
   const copy = copyOf(book);
+  freeSlots(copy);
   for (const life of copy.lives.values()) life.active = false;
   return copy;
 }

@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decide } from '../../libs/saga/src/machine/decide.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
-import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { awaitsSlot, isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { isDropped } from './is-dropped.js';
 import { type Move, picked } from './random-graph.js';
 
@@ -18,13 +18,14 @@ export function operatorEvent(graph: SagaGraph, state: SagaState, move: Move): S
   return kind === 'abort' ? { type: 'aborted' } : undefined;
 }
 
-/** The steps that an operator may name: those that failed permanently, or those that crashed workers. */
+/** The steps that an operator may name: those that failed permanently or wait for a slot, or those that crashed workers. */
 function namedSteps(graph: SagaGraph, state: SagaState): string[] {
-  const failed = [...state.steps].filter(([key, { status, items }]) => {
+  const failed = [...state.steps].filter(([key, step]) => {
+    const { status, items } = step;
     // An operator acts on the items of a fan-out.
     if (items !== undefined) return false;
     const isForward = state.heldPhase === 'running' && !isDropped(stepState(state, key.replace(/\[.*/, '')));
-    return status === 'compensation_failed' || (status === 'failed' && isForward);
+    return status === 'compensation_failed' || (isForward && (status === 'failed' || awaitsSlot(step)));
   });
   if (failed.length > 0) return failed.map(([key]) => key);
   const resumed = { ...state, status: state.heldPhase ?? 'running' } as const;

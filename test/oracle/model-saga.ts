@@ -14,6 +14,7 @@ import { askWhen, failureOf, isAsking, isUnasked, leavesNothing } from './model-
 import { type ChildEnded, PlayedChildren } from './model-children.js';
 import type { Attempt, Entry, Play } from './model-entries.js';
 import { PlayedSignals } from './model-signals.js';
+import { PlayedSlots } from './model-slots.js';
 import { isOfOtherSagas, type Move } from './random-graph.js';
 
 /** Takeovers without progress after which a saga is stuck. */
@@ -37,6 +38,7 @@ export class ModelSaga implements Play {
   readonly dropped: Attempt[] = [];
   readonly children: PlayedChildren;
   readonly signals: PlayedSignals;
+  readonly slots = new PlayedSlots();
   /** A request to another saga to roll back changes nothing here until it is done. */
   cancelling: Attempt[] = [];
   /** The outcomes that this worker has received from awaited sagas. */
@@ -100,13 +102,29 @@ export class ModelSaga implements Play {
   /** The rate limit of the saga's name gives a time. Sometimes it has no key for the saga, which fails its first step. */
   private askTurn({ key: step, node }: Action, move: Move): void {
     if (move.pick % 12 === 11) {
-      this.failDefinition(node, stepState(this.state, step).round);
+      // Both are recorded together.
+      this.failWithoutCall(node, step, stepState(this.state, step).round);
       return this.checkpoint({ type: 'begun' });
     }
     const wait = [0, 0, 40, 700][move.pick % 4]!;
     this.apply({ type: 'turn-granted', at: this.now + wait });
     // A worker that does not hold a saga until its time records it.
     if (wait > 0 && move.pick % 3 > 0) this.record();
+  }
+
+  /** The step has a slot, or waits for one. Sometimes its limit has no key for it, which fails it. */
+  private askForSlot(action: Action, move: Move): void {
+    const event = this.slots.ask(action, move, this.now);
+    if (!event)
+      return this.failDefinition(action.node, action.key, stepState(this.state, action.node.name).round);
+    this.apply(event);
+    // Nothing has happened that has to be recorded, but something else may have.
+    if (move.pick % 7 < 2) this.record();
+  }
+
+  /** What waits for a slot asks again: the store has called, or the worker has just taken the saga. */
+  askAgain(move: Move): void {
+    for (const event of this.slots.askAgain(this.state, move, this.now)) this.apply(event);
   }
 
   /** Applies events and records them; the next move may be a crash in between, which loses them. */
@@ -128,7 +146,7 @@ export class ModelSaga implements Play {
     if (index === undefined && isUnasked(this.state, action)) {
       const answer = askWhen(node, round);
       if (answer === false) return this.checkpoint({ type: 'condition-false', step: key });
-      if (answer === 'throws') return this.failDefinition(node, round);
+      if (answer === 'throws') return this.failDefinition(node, key, round);
     }
     if (kind === 'await') return this.checkpoint(waitStarted(node, key, this.now));
     if (kind === 'begin') return this.askTurn(action, move);
@@ -140,6 +158,7 @@ export class ModelSaga implements Play {
       const items = node.forEach!({ round } as never).map((item) => JSON.stringify(item));
       return this.checkpoint({ type: 'fan-out-started', step: key, items });
     }
+    if (this.slots.needs(action)) return this.askForSlot(action, move);
     const before = this.state;
     const started = {
       run: 'step-started',
@@ -157,12 +176,16 @@ export class ModelSaga implements Play {
     if (kind === 'run' && !node.idempotent) this.record();
   }
 
-  private failDefinition(node: StepNode, round: number): void {
-    const attempt: Attempt = { kind: 'run', node, key: node.name, round };
-    this.apply({ type: 'step-started', step: node.name });
+  private failDefinition(node: StepNode, key: string, round: number): void {
+    this.failWithoutCall(node, key, round);
+    this.record();
+  }
+
+  private failWithoutCall(node: StepNode, key: string, round: number): void {
+    const attempt: Attempt = { kind: 'run', node, key, round };
+    this.apply({ type: 'step-started', step: key });
     this.entries.push({ type: 'took effect', attempt, effect: 'none' });
     this.apply(failureOf(attempt, { kind: 'reject', pick: 0, random: 0 }, this.now, false));
-    this.record();
   }
 
   settle(attempt: Attempt, move: Move): void {
@@ -252,6 +275,7 @@ export class ModelSaga implements Play {
     this.inProgress = [];
     this.cancelling = [];
     this.outcomes = [];
+    this.slots.freeAll();
   }
 
   edit(event: SagaEvent): void {
@@ -273,6 +297,7 @@ export class ModelSaga implements Play {
   apply(event: SagaEvent, late = false): void {
     const before = this.state;
     this.state = evolve(this.graph, before, event);
+    this.slots.happened(event, this.state);
     this.entries.push({ type: 'event', event, before, after: this.state, late });
     if (event.type === 'reply-received') this.learnReply(event.name, before);
   }

@@ -61,6 +61,8 @@ export interface Life {
   reply?: { readonly until?: number };
   /** O1: it failed permanently, and the saga goes on without it. */
   continued?: boolean;
+  /** C1: the slot of its next attempt, or of the one in progress; since when it has waited for it. C3: `freed`: it asks again. */
+  slot?: { readonly is: 'awaited' | 'taken' | 'freed'; readonly since?: number; readonly key?: string };
 }
 
 /** `over`: it rolled back by itself, or was aborted. */
@@ -200,6 +202,12 @@ export class Rules {
   isWaiting({ name }: StepNode): boolean {
     const { phase, wait } = this.life(name);
     return phase === 'idle' && wait !== undefined && wait.number === undefined && !this.isPruned(name);
+  }
+
+  /** C1: it may begin once it has a slot. */
+  awaitsSlot(key: string): boolean {
+    const { phase, slot } = this.life(key);
+    return phase === 'idle' && slot?.is === 'awaited';
   }
 
   /**

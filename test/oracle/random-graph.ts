@@ -294,9 +294,33 @@ function script(weights: Record<Move['kind'], number>): fc.Arbitrary<Move[]> {
   return fc.array(move, { maxLength: 150, size: 'max' });
 }
 
+/** Which steps, in their order, have a limit over all sagas. Drawn last, so that the rest of a seed is as it was. */
+const limits = rarely<readonly ('none' | 'plain' | 'keyed')[]>(
+  1,
+  [],
+  fc.array(fc.constantFrom('none' as const, 'none' as const, 'plain' as const, 'keyed' as const), {
+    minLength: 1,
+    maxLength: 14,
+    size: 'max',
+  }),
+);
+
+function withLimits(graph: SagaGraph, given: readonly ('none' | 'plain' | 'keyed')[]): SagaGraph {
+  if (given.length === 0) return graph;
+  const steps = [...graph.steps.values()].map((node, index): StepNode => {
+    const limit = given[index % given.length]!;
+    if (limit === 'none' || node.kind !== 'step') return node;
+    return {
+      ...node,
+      sharedConcurrency: { count: 2, ...(limit === 'keyed' && { key: () => 'a' }) },
+    };
+  });
+  return { ...graph, steps: new Map(steps.map((node) => [node.name, node])) };
+}
+
 export const randomGraphs: fc.Arbitrary<RandomGraph> = fc
-  .tuple(graphs, fc.oneof(script(ROUGH), script(CALM)))
-  .map(([graph, moves]) => ({ graph, moves }));
+  .tuple(graphs, fc.oneof(script(ROUGH), script(CALM)), limits)
+  .map(([graph, moves, limited]) => ({ graph: withLimits(graph, limited), moves }));
 
 /** One line per step, with what is not the default. */
 export function describeGraph(graph: SagaGraph): string[] {
@@ -318,6 +342,7 @@ function describeNode(node: StepNode): string {
     node.join === 'any' && 'join any',
     node.when && `when ${node.when.toString()}`,
     node.forEach && `items ${node.forEach.toString()}, ${node.concurrency} at once`,
+    node.sharedConcurrency && `a slot${node.sharedConcurrency.key ? ' of its key' : ''}`,
     node.delay !== undefined && `delay ${node.delay}`,
     node.delayOf && 'a computed delay',
     node.savepoint && `savepoint ${node.savepoint.attempts}`,

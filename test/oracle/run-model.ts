@@ -7,6 +7,7 @@ import { awaitedBy } from './model-children.js';
 import type { Play } from './model-entries.js';
 import { operatorEvent } from './model-operator.js';
 import { ModelSaga } from './model-saga.js';
+import { waitingForSlots } from './model-slots.js';
 import { childEndOf, type Move, picked, type RandomGraph } from './random-graph.js';
 
 /** Far more than any saga of the random ones takes; one that goes in circles is found by it. */
@@ -35,6 +36,7 @@ class GraphPlayer {
     for (let i = 0; i < PATIENCE; i += 1) {
       if (isSettled(this.model.state.status)) {
         this.model.cancelling = [];
+        this.model.slots.freeAll();
         if (!this.operate()) return;
         this.model.look();
         continue;
@@ -64,7 +66,8 @@ class GraphPlayer {
     const isWaiting =
       this.model.cancelling.length > 0 ||
       awaitedBy(this.model.state).length > 0 ||
-      this.model.signals.awaitedBy(this.model.state).length > 0;
+      this.model.signals.awaitedBy(this.model.state).length > 0 ||
+      waitingForSlots(this.model.state).length > 0;
     return problemWithDecision(decision, this.model.state, this.model.inProgress, isWaiting);
   }
 
@@ -88,7 +91,7 @@ class GraphPlayer {
       this.model.dropped.filter(({ key }) => !stepState(this.model.state, key).active),
       move,
     );
-    if (this.moveOthers(move)) return;
+    if (this.moveOthers(move) || this.mayAskAgain(move)) return;
     if (move.kind === 'crash') this.model.crashes(move);
     else if (move.kind === 'interrupt') this.model.interrupt();
     else if (move.kind === 'cancel') this.model.edit({ type: 'cancelled', reason: 'manual' });
@@ -141,12 +144,25 @@ class GraphPlayer {
     return again !== undefined;
   }
 
+  /** The store has made the saga due for a slot, which it gets or not, or the worker asks again by itself. */
+  private mayAskAgain({ kind, ...move }: Move): boolean {
+    const isTime = (kind === 'succeed' || kind === 'wait') && move.pick % 12 === 1;
+    if (!isTime || waitingForSlots(this.model.state).length === 0) return false;
+    this.model.askAgain({ kind, ...move });
+    return true;
+  }
+
   /** Nothing is running, and nothing can start: the saga is released until it is due or another has ended. */
   private pass({ wakeAt }: Decision, move: Move): void {
     const child = picked(this.model.children.goingOn, move);
     const awaited = this.model.signals.awaitedBy(this.model.state);
-    if (awaitedBy(this.model.state).length > 0 || awaited.length > 0) this.model.record();
+    const slotless = waitingForSlots(this.model.state);
+    if (awaitedBy(this.model.state).length + awaited.length + slotless.length > 0) this.model.record();
     if (this.model.look()) return;
+    if (slotless.length > 0 && move.pick % 2 === 0) {
+      this.model.slots.freeAll();
+      return this.model.askAgain(move);
+    }
     const signal = picked(awaited, move);
     if (signal !== undefined && move.pick % 3 !== 1) {
       this.model.signals.sendTo(this.model.stored, signal, {

@@ -1,4 +1,5 @@
-import { type StepState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { nodeOf, type SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { awaitsSlot, type StepState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import type { Attempt, Entry, Play } from './model-entries.js';
 
 /** How many plays have it, by what it is. */
@@ -102,4 +103,61 @@ function isUndone(entry: Entry): boolean {
 
 function isContinued({ continued }: StepState): boolean {
   return continued === true;
+}
+
+/** What became of steps, and items, with a limit over all sagas. */
+export function waysOfSlots(graph: SagaGraph, entries: readonly Entry[]): string[] {
+  const asked = new Set<string>();
+  let isLost = false;
+  return entries.flatMap((entry): string[] => {
+    if (entry.type === 'crashed') isLost = true;
+    if (entry.type === 'started') {
+      const waits = [...entry.before.steps].some(([, step]) => awaitsSlot(step));
+      return waits ? ['something begins beside what waits'] : [];
+    }
+    if (entry.type !== 'event') return [];
+    const { event, before, after } = entry;
+    if (event.type === 'slot-awaited' || event.type === 'slot-granted') {
+      const isAgain = asked.has(event.step);
+      asked.add(event.step);
+      const ways = [...(isAgain && isLost ? ['asks again after a crash'] : []), ...asksOf(graph, entry)];
+      isLost = false;
+      return ways;
+    }
+    return [...before.steps].flatMap(([key, step]) =>
+      awaitsSlot(step) ? endOfWait(stepState(after, key), key, entry) : [],
+    );
+  });
+}
+
+type EventEntry = Extract<Entry, { type: 'event' }>;
+
+function asksOf(graph: SagaGraph, { event, before, after }: EventEntry): string[] {
+  if (event.type !== 'slot-awaited' && event.type !== 'slot-granted') return [];
+  const key = event.step;
+  const step = stepState(before, key);
+  if (event.type === 'slot-granted') return [before === after ? 'has a slot at once' : 'has a slot later'];
+  if (before === after) return ['asks again, and waits on'];
+  const node = nodeOf(graph, key);
+  const ways = {
+    waits: true,
+    'waits as an item': key !== node.name,
+    'waits as an optional step': node.optional,
+    'waits though it runs at most once': !node.idempotent,
+    'waits though it has a probe': node.probe !== undefined,
+    'waits in a join any': node.dependents.some((name) => nodeOf(graph, name).join === 'any'),
+    'waits after a delay': (node.delay ?? node.delayOf) !== undefined,
+    'waits for its next attempt': step.failures > 0,
+  };
+  return Object.entries(ways).flatMap(([way, has]) => (has ? [way] : []));
+}
+
+/** Its wait ended without a slot. */
+function endOfWait(after: StepState, key: string, { event, after: state }: EventEntry): string[] {
+  if (awaitsSlot(after)) return [];
+  if (event.type === 'taken-over') return ['may have begun with a lost worker'];
+  if (event.type === 'operator-skipped' && event.step === key) return ['is done by an operator'];
+  if (after.pruned) return ['is cut while it waits'];
+  if (state.status !== 'compensating') return [];
+  return [event.type === 'cancelled' ? 'is cancelled while it waits' : 'is rolled back while it waits'];
 }

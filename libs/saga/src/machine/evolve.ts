@@ -34,7 +34,7 @@ import {
 } from './saga-state.js';
 import { rescheduled } from './reschedule.js';
 import { resume, startTurningBack } from './savepoints.js';
-import { giveUpWaiting, mapSteps, withStep } from './step-changes.js';
+import { giveUpWaiting, mapSteps, whatCame, withStep } from './step-changes.js';
 import { FAILED, KIND, TIMED } from './step-kinds.js';
 import { itemsOf, stepsOfKinds } from './step-map.js';
 import { compensated, completed, completedFanOuts } from './step-endings.js';
@@ -342,11 +342,6 @@ function tryAgain(graph: SagaGraph, state: SagaState, step: StepState, key: stri
 /** One that has only waited is past its delay. */
 function fresh({ attempts }: StepState): StepState['status'] {
   return attempts === 0 ? 'waiting' : 'pending';
-}
-
-/** What has come is tried again; otherwise it waits anew. */
-function whatCame({ wait }: StepState): StepState['wait'] {
-  return wait?.takenSignal === undefined ? undefined : wait;
 }
 
 /** While held: is this step, or its compensation, among what an operator may try again or do manually? */

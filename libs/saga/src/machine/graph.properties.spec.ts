@@ -10,6 +10,7 @@ import {
   Counts,
   endsOf,
   waysOfChildren,
+  waysOfSlots,
   waysOfTurns,
   waysOfWaits,
 } from '../../../../test/oracle/ways-of-plays.js';
@@ -25,6 +26,7 @@ const ends = new Counts();
 const children = new Counts();
 const waits = new Counts();
 const turns = new Counts();
+const slots = new Counts();
 
 beforeAll(() => {
   // One pass over all sagas; another only when a promise is found broken, to look for the others.
@@ -32,7 +34,7 @@ beforeAll(() => {
     const result = fc.check(
       fc.property(randomGraphs, (saga) => {
         const play = playGraph(saga);
-        count(play);
+        count(saga, play);
         const violation = violationOf(saga, play);
         return violation === undefined || broken.has(violation.promise);
       }),
@@ -95,13 +97,30 @@ describe('every saga of any graph', () => {
     ];
     expect(turns.rarerThan(10, wanted)).toEqual([]);
   });
+
+  it('wait for slots, ask again, have them later, or are not to begin any more', () => {
+    const wanted = [
+      ...['waits', 'waits as an item', 'waits as an optional step', 'waits though it runs at most once'],
+      ...[
+        'waits though it has a probe',
+        'waits in a join any',
+        'waits after a delay',
+        'waits for its next attempt',
+      ],
+      ...['has a slot at once', 'has a slot later', 'asks again, and waits on', 'asks again after a crash'],
+      ...['something begins beside what waits', 'may have begun with a lost worker'],
+      ...['is cut while it waits', 'is cancelled while it waits', 'is rolled back while it waits'],
+    ];
+    expect(slots.rarerThan(10, wanted)).toEqual([]);
+  });
 });
 
-function count(play: Play): void {
+function count({ graph }: RandomGraph, play: Play): void {
   ends.add(...endsOf(play));
   children.add(...waysOfChildren(play.entries));
   waits.add(...waysOfWaits(play.entries));
   turns.add(...waysOfTurns(play.entries));
+  slots.add(...waysOfSlots(graph, play.entries));
 }
 
 function report(saga: RandomGraph, { entries, end }: Play, { what, at }: Violation, seed: number): string {

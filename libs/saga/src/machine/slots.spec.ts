@@ -104,6 +104,19 @@ describe('items that wait for slots', () => {
     expect(decide(items, state, 0)).toEqual({ actions: [] });
   });
 
+  test('do not wait if their step was dropped while the store was asked', () => {
+    const optional = graphOf(
+      stepOf('work', { forEach: () => [], concurrency: 2, sharedConcurrency, optional: true }),
+    );
+    const dropped = after(
+      optional,
+      fanned,
+      { type: 'step-started', step: 'work[0]' },
+      { type: 'step-failed', step: 'work[0]', ...failed, retryable: false, now: 0, random: 0 },
+    );
+    expect(evolve(optional, dropped, { type: 'slot-awaited', step: 'work[1]', now: 1 })).toBe(dropped);
+  });
+
   test('all begin if the class has no limit any more', () => {
     const without = graphOf(stepOf('work', { forEach: () => [], concurrency: 4 }));
     const both = after(

@@ -1,6 +1,6 @@
-import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
+import { nodeOf, type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
 import { changeStep } from './change-state.js';
-import { mayStart } from './predicates.js';
+import { isDropped, mayStart } from './predicates.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsSlot, type SagaState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
@@ -16,8 +16,10 @@ export function slotAwaited(
 ): SagaState {
   const { status, slot } = stepState(state, step);
   const waits = nodeOf(graph, step).sharedConcurrency !== undefined && slot === undefined;
+  // What a transaction has stored while the store was asked may have dropped it.
+  if (!waits || isDropped(stepState(state, stepOfKey(step)))) return state;
   // At most once: what is recorded as running may have taken effect.
-  if (!waits || status === 'running' || !mayStart(state, step)) return state;
+  if (status === 'running' || !mayStart(state, step)) return state;
   return withStep(state, step, (s) =>
     changeStep(s, {
       status: 'waiting',

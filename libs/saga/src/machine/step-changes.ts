@@ -51,6 +51,11 @@ export function giveUpWaiting(step: StepState): StepState {
   if (step.items && step.status === 'running') return changeStep(step, { status: 'failed' });
   if (step.status !== 'waiting' && step.status !== 'pending') return step;
   return step.attempts > 0
-    ? changeStep(step, { status: 'failed', retryAt: undefined, wait: undefined, slot: undefined })
+    ? changeStep(step, { status: 'failed', retryAt: undefined, wait: whatCame(step), slot: undefined })
     : changeStep(step, { status: 'pending', retryAt: undefined, wait: undefined, slot: undefined });
+}
+
+/** What an attempt was called with is what the next one is called with, should there be one; otherwise it waits anew. */
+export function whatCame({ wait }: StepState): StepState['wait'] {
+  return wait?.takenSignal === undefined ? undefined : wait;
 }

@@ -328,3 +328,24 @@ describe('a loser of a race whose compensation was requested, when the saga comp
     expect(decide(race, missed, 0)).toEqual({ actions: [], settle: 'stuck' });
   });
 });
+
+describe('a step that was called with its signal, and whose worker was lost', () => {
+  const charge = stepOf('charge', { pivot: true, compensate: undefined, idempotent: false });
+  const both = graphOf(reply, charge);
+  const lost = reach(
+    both,
+    at(both, 0, INITIAL),
+    sent(1),
+    { type: 'step-started', step: 'reply' },
+    { type: 'step-started', step: 'charge' },
+    { type: 'taken-over', count: 1, bound: 3, now: 0 },
+  );
+
+  it('is called with the same again if the saga was to roll back, and goes forward after all', () => {
+    const barred = reach(both, lost, { type: 'cancelled' });
+    expect([barred.status, stepState(barred, 'reply').status]).toEqual(['compensating', 'failed']);
+    const again = at(both, 0, barred, { type: 'settled', status: 'stuck' }, { type: 'retried' }, sent(2));
+    expect(stepState(again, 'reply').wait).toMatchObject({ takenSignal: 1, payload: '"reply 1"' });
+    expect(decide(both, again, 0).actions.map(({ key }) => key)).toContain('reply');
+  });
+});
