@@ -40,8 +40,9 @@ export const LONGEST = [
   'docs/api-reference.spec.ts',
   'test/chaos/credit.spec.ts',
   'test/admin/accessibility.system.spec.ts',
+  'libs/saga/src/machine/graph.properties.system.spec.ts',
+  'libs/saga/src/machine/graph.coverage.system.spec.ts',
   'libs/saga/src/machine/graph.properties.spec.ts',
-  'libs/saga/src/machine/graph.coverage.spec.ts',
 ];
 
 /** Jest's `testSequencer`: `LONGEST` first, then jest's own order. */

@@ -17,7 +17,8 @@ import { Shard } from './shard.js';
 import { ShardedEngine } from './sharded-engine.js';
 
 const SILENT: EngineLog = { log() {}, warn() {}, error() {}, debug() {} };
-const HISTORIES = 60;
+/** More of them: SHARD_SEEDS=1000. */
+const HISTORIES = Number(process.env.SHARD_SEEDS ?? 30);
 const STEPS = 60;
 const KEYS = Array.from({ length: 12 }, (_, n) => `order-${n}`);
 
