@@ -1,3 +1,8 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Saga, Step } from '../../libs/saga/src/index.js';
 import { SagaTest } from '../../libs/saga/src/testing/index.js';
 
@@ -17,6 +22,26 @@ class ReadsFiles {
 
 test('a method that does real work does not time out because the machine gives the test no CPU time', async () => {
   const { outcome } = await SagaTest.of(ReadsFiles).run({});
+  expect(outcome).toMatchObject({ status: 'completed', results: { read: 'read' } });
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'real-work-'));
+/** Whoever reads it waits until something is written. */
+const PIPE = join(folder, 'pipe');
+beforeAll(() => execFileSync('mkfifo', [PIPE]));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+@Saga({ name: 'reads-slowly' })
+class ReadsSlowly {
+  @Step({ timeout: '1s', retry: { attempts: 1 } })
+  async read(): Promise<string> {
+    setTimeout(() => void writeFile(PIPE, 'read'), 3 * STARVED);
+    return readFile(PIPE, 'utf8');
+  }
+}
+
+test('a method that reads a file does not time out because the file is slow', async () => {
+  const { outcome } = await SagaTest.of(ReadsSlowly).run({});
   expect(outcome).toMatchObject({ status: 'completed', results: { read: 'read' } });
 });
 
