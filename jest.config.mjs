@@ -50,6 +50,7 @@ export default {
     },
     { ...common, ...onPostgres, displayName: 'database', testRegex: specsOf('database', ROOT) },
     { ...common, ...onPostgres, displayName: 'system', testRegex: specsOf('system', ROOT) },
+    { ...common, ...onPostgres, displayName: 'slow', testRegex: specsOf('slow', ROOT) },
   ],
   testTimeout: 180_000,
   testSequencer: fileURLToPath(new URL('test/support/longest-first.mjs', import.meta.url)),

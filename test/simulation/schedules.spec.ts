@@ -1,6 +1,7 @@
 import { ALL_TICKS, ScheduleWorld } from './schedule-world.js';
 
-const SEEDS = 25;
+/** More of them: SCHEDULE_SEEDS=200. */
+const SEEDS = Number(process.env.SCHEDULE_SEEDS ?? 10);
 
 const idsOf = (sagas: readonly { correlationId: string }[]) =>
   sagas.map(({ correlationId }) => correlationId);

@@ -3,9 +3,9 @@ import type { StartedSaga } from '../../libs/saga/src/shards/place-saga.js';
 import type { ShardedProcess } from './sharded-process.js';
 import { ShardedWorld } from './sharded-world.js';
 
-const SEEDS = Number(process.env.SHARD_SEEDS ?? 20);
+const SEEDS = Number(process.env.SHARD_SEEDS ?? 8);
 const HASTY_SEEDS = Number(process.env.SHARD_SEEDS ?? 12);
-const CHANGING_SEEDS = Number(process.env.SHARD_SEEDS ?? 12);
+const CHANGING_SEEDS = Number(process.env.SHARD_SEEDS ?? 6);
 
 /** What no client may do: the start may have taken effect, or another client has started the same saga. */
 async function startSomewhere(process: ShardedProcess, saga: StartedSaga): Promise<string> {

@@ -8,7 +8,7 @@ import { leftOut } from './shrink.js';
 import { simulate } from './simulate.js';
 
 /** Others, and more of them: npm run simulate. */
-const SCENARIOS = 80;
+const SCENARIOS = 40;
 const AT_ONCE = 20;
 
 /** Seeds that broke a promise once, with what they found; before there were waits and messages, */

@@ -10,7 +10,6 @@ const { default: Sequencer } = createRequire(createRequire(import.meta.url).reso
  * how long a spec takes only from an earlier run on the same machine, and otherwise goes by the size of the file.
  */
 export const LONGEST = [
-  'test/first-run/nest-11.spec.ts',
   'test/cli/init.system.spec.ts',
   'test/packaging/packed-consumer.spec.ts',
   'test/chaos/kill.spec.ts',
@@ -19,6 +18,7 @@ export const LONGEST = [
   'test/cli/init-layers.system.spec.ts',
   'test/first-run/own-postgres.spec.ts',
   'test/simulation/simulation.spec.ts',
+  'test/simulation/schedules.spec.ts',
   'test/chaos/rig.spec.ts',
   'test/world/world.spec.ts',
   'test/databases/kill.system.spec.ts',
@@ -35,13 +35,10 @@ export const LONGEST = [
   'test/chaos/failover.spec.ts',
   'test/chaos/family.spec.ts',
   'libs/saga/src/store/postgres/partitioned-saga-store.system.spec.ts',
-  'libs/saga/src/store/coded/coded-postgres-store.system.spec.ts',
   'apps/credit-demo/src/demo/scenarios.spec.ts',
   'docs/api-reference.spec.ts',
   'test/chaos/credit.spec.ts',
   'test/admin/accessibility.system.spec.ts',
-  'libs/saga/src/machine/graph.properties.system.spec.ts',
-  'libs/saga/src/machine/graph.coverage.system.spec.ts',
   'libs/saga/src/machine/graph.properties.spec.ts',
 ];
 

@@ -6,6 +6,7 @@
  * - database: runs sagas on PostgreSQL, and the store contract.
  * - system: the rest. It runs messaging, the REST API, the command line, several shards, and the contract of all database
  *   layers, starts processes, browsers and servers, compiles, installs packages, or takes long.
+ * - slow: what `.ci/run` has no time for. The workflow of CI runs it beside `.ci/run`. A spec is in it by its name only.
  */
 export const TIERS = {
   unit: ['libs', 'libs/saga/src/store/memory', 'test/bench', 'test/mutants', 'test/support', 'test/testing'],
@@ -33,6 +34,7 @@ export const TIERS = {
     'test/types',
     'test/world',
   ],
+  slow: [],
 };
 
 const NAMED = `\\.(?:${Object.keys(TIERS).join('|')})\\.spec\\.ts$`;
@@ -40,7 +42,8 @@ const NAMED = `\\.(?:${Object.keys(TIERS).join('|')})\\.spec\\.ts$`;
 /** A regular expression that matches the paths of a tier's specs below `root`, and no others: jest's `testRegex`. */
 export function specsOf(tier, root) {
   const folders = TIERS[tier].map((folder) => `${folder}/${exceptOtherTiers(tier, folder)}`);
-  return `^${escaped(root)}/(?:.+\\.${tier}|(?:${folders.join('|')})(?!.*${NAMED}).+)\\.spec\\.ts$`;
+  const inFolders = folders.length === 0 ? [] : [`(?:${folders.join('|')})(?!.*${NAMED}).+`];
+  return `^${escaped(root)}/(?:${[`.+\\.${tier}`, ...inFolders].join('|')})\\.spec\\.ts$`;
 }
 
 /** A lookahead that refuses the folders of other tiers inside of this folder. */

@@ -35,6 +35,7 @@ test.each([
   ['test/sagas/plans/claim.spec.ts', 'system'],
   ['test/sagas/start/start.system.spec.ts', 'system'],
   ['test/sagas/plans/claim.unit.spec.ts', 'unit'],
+  ['test/sagas/plans/claim.slow.spec.ts', 'slow'],
 ] as const)('%s would be in the tier %s', (path, tier) => {
   expect(tiersOf(path)).toEqual([tier]);
 });
