@@ -26,7 +26,7 @@ test('a method that does real work does not time out because the machine gives t
 });
 
 const folder = mkdtempSync(join(tmpdir(), 'real-work-'));
-/** Whoever reads it waits until something is written. */
+/** A read of it waits until something is written. */
 const PIPE = join(folder, 'pipe');
 beforeAll(() => execFileSync('mkfifo', [PIPE]));
 afterAll(() => rmSync(folder, { recursive: true }));
