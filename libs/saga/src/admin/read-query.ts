@@ -6,6 +6,7 @@ import { SagaValidationError } from '../errors.js';
 import { NEEDS_ATTENTION, SAGA_STATUSES, type SagaStatus } from '../definition/types/saga-status.js';
 import type { TaskFilter } from '../nest/calls/tasks-page.js';
 import type { SagaFilter } from '../nest/calls/saga-filter.js';
+import { withoutUndefined } from '../shared/without-undefined.js';
 
 /** What comes in a query string: each name once or several times. */
 export type Query = Readonly<Record<string, unknown>>;
@@ -77,7 +78,7 @@ export function readOne(name: string, query: Query, refuse: Refuse): string | un
 /** What is given of a filter. @throws SagaValidationError if there are problems */
 function givenOf<T>(filter: object, problems: readonly string[]): T {
   if (problems.length > 0) throw new SagaValidationError(`The query is invalid: ${textOfProblems(problems)}`);
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as T;
+  return withoutUndefined(filter) as T;
 }
 
 /** The longest time (ms) for which a request waits for a saga. */

@@ -12,6 +12,7 @@ import type { Callers } from './access/callers.js';
 import { type Answer, httpPlatform } from './http/http-platform.js';
 import { openApiOf } from './http/open-api.js';
 import type { ServedSagas } from './sagas/next-sagas.js';
+import { withoutUndefined } from '../shared/without-undefined.js';
 
 /** The base path of the dashboard and the REST API. */
 export const ADMIN_PATH = 'sagas';
@@ -121,7 +122,7 @@ function moduleOf({ current, retired }: ServedSagas, parts: SharedParts) {
     imports: [
       SagaModule.forRoot({
         ...{ database, readFrom, schema, retention },
-        worker: defined({ concurrency, lease, shutdownTimeout }),
+        worker: withoutUndefined({ concurrency, lease, shutdownTimeout }),
       }),
       SagaAdminModule.register({
         path: ADMIN_PATH,
@@ -133,9 +134,4 @@ function moduleOf({ current, retired }: ServedSagas, parts: SharedParts) {
     providers: [...current, ...retired].map(({ type }) => type),
   })(module);
   return module;
-}
-
-/** An option that is present and undefined is not the same as one that is absent. */
-function defined<T extends object>(options: T): Partial<T> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

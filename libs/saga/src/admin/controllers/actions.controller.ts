@@ -23,6 +23,7 @@ import {
 import { Route } from '../dto/error.dto.js';
 import { readBody } from '../read-body.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
+import { withoutUndefined } from '../../shared/without-undefined.js';
 
 const OPERATOR = ['reason', 'by', 'expects'] as const;
 
@@ -242,11 +243,9 @@ export class AdminActionsController {
     } = read();
     const operator = await this.access.operator(request, by);
     // Whatever was sent is checked by the call.
-    const options = Object.entries({ reason, by: operator, expects }).filter(
-      ([, value]) => value !== undefined,
-    );
+    const options = withoutUndefined({ reason, by: operator, expects }) as OperatorOptions;
     try {
-      await call(sagas, Object.fromEntries(options));
+      await call(sagas, options);
       return { done: true };
     } catch (error) {
       if (!(error instanceof SagaApprovalPendingError)) throw error;

@@ -1,7 +1,8 @@
 import { Body, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import { shown } from '../../shared/shown-value.js';
+import { withoutUndefined } from '../../shared/without-undefined.js';
 import { SagaValidationError } from '../../errors.js';
-import type { BulkAction, BulkResult } from '../../nest/calls/bulk-edit.js';
+import type { BulkAction, BulkOptions, BulkResult } from '../../nest/calls/bulk-edit.js';
 import type { SagaFilter } from '../../nest/calls/saga-filter.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
@@ -57,7 +58,7 @@ export class AdminBulkController {
     const { saga } = filter;
     if (typeof saga !== 'string' || saga === '')
       throw new SagaValidationError(`filter.saga is ${shown(saga)}; give the name of a saga.`);
-    const times = Object.entries({ createdAfter, createdBefore }).filter(([, time]) => time !== undefined);
+    const times = Object.entries(withoutUndefined({ createdAfter, createdBefore }));
     const { limit, dryRun = true } = given;
     if (typeof dryRun !== 'boolean')
       throw new SagaValidationError(`dryRun is ${shown(dryRun)}; give true or false.`);
@@ -65,12 +66,11 @@ export class AdminBulkController {
       throw new SagaValidationError(
         `limit is ${shown(limit)}; give at most ${MOST}, and repeat the call for the rest.`,
       );
-    const options = {
+    const options = withoutUndefined({
       reason: given.reason,
       by: await this.access.operator(request, given.by),
       limit,
-    };
-    const told = Object.entries(options).filter(([, value]) => value !== undefined);
+    });
     return this.admin.sagas.bulk(
       action,
       {
@@ -78,7 +78,7 @@ export class AdminBulkController {
         ...Object.fromEntries(times.map(([name, time]) => [name, new Date(time as string)])),
       } as SagaFilter,
       // Nothing is done that was not asked for in so many words.
-      { ...Object.fromEntries(told), dryRun },
+      { ...options, dryRun } as BulkOptions,
     );
   }
 }

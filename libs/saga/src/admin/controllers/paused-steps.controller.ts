@@ -8,6 +8,7 @@ import { Route } from '../dto/error.dto.js';
 import { OperatorOfStepDto, PausedStepsDto, StepDoneDto } from '../dto/paused-step.dto.js';
 import { readBody } from '../read-body.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
+import { withoutUndefined } from '../../shared/without-undefined.js';
 
 /** A paused step, and what the operator who looks may do with it. */
 export interface AdminPausedStep extends PausedStep {
@@ -76,8 +77,7 @@ export class AdminPausedStepsController {
 
   private async whoOf(body: unknown, request: unknown): Promise<{ by?: string; reason?: string }> {
     const { by, reason } = readBody(body, ['by', 'reason']);
-    const given = { by: await this.access.operator(request, by), reason: reason as string };
-    return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    return withoutUndefined({ by: await this.access.operator(request, by), reason: reason as string });
   }
 
   private async actionsOn({ saga, resumed }: PausedStep, request: unknown): Promise<'resumeStep'[]> {

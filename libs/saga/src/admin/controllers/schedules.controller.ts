@@ -11,6 +11,7 @@ import { Route } from '../dto/error.dto.js';
 import { OperatorOfScheduleDto, ScheduleDto, TriggeredDto, ScheduleDoneDto } from '../dto/schedule.dto.js';
 import { readBody } from '../read-body.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
+import { withoutUndefined } from '../../shared/without-undefined.js';
 
 /** A schedule, and what the operator who looks may do with it. */
 export interface AdminSchedule extends ScheduleStatus {
@@ -54,9 +55,7 @@ export class AdminSchedulesController {
   ): Promise<{ done: true }> {
     const { by, reason } = await this.allowed('pause', saga, body, request);
     const operator = await this.access.operator(request, by);
-    const given = { by: operator, reason: reason as string };
-    const options = Object.entries(given).filter(([, value]) => value !== undefined);
-    await this.admin.sagas.pauseSchedule(saga, Object.fromEntries(options));
+    await this.admin.sagas.pauseSchedule(saga, withoutUndefined({ by: operator, reason: reason as string }));
     return { done: true };
   }
 

@@ -21,6 +21,7 @@ import { type FindMethod, ProviderCall } from '../action/provider-call.js';
 import type { Expression } from '../expression/expression.js';
 import { expressionsOf, filled, type Template } from '../expression/template.js';
 import type { CallFile, SagaFile, SignalFile, StepFile } from '../format/saga-file.js';
+import { withoutUndefined } from '../../shared/without-undefined.js';
 
 /** What a class is made of, beside its file. */
 export interface ClassParts {
@@ -63,7 +64,7 @@ export function sagaClass(file: SagaFile, parts: ClassParts): Type {
     ...{ ...options, input: parts.input, lockKey: lockKey && builder.lockKey(lockKey) },
     schedule: schedule && builder.schedule(schedule),
   };
-  Saga({ name, ...given(own) })(type);
+  Saga({ name, ...withoutUndefined(own) })(type);
   return type;
 }
 
@@ -84,7 +85,7 @@ class ClassBuilder {
     if (approval) {
       const { timeout, result } = approval;
       this.define(step, (ctx, decision) => this.received(ctx, { decision }, decision, result));
-      this.decorate(step, Approval(given({ ...node, timeout })));
+      this.decorate(step, Approval(withoutUndefined({ ...node, timeout })));
     } else if (waitFor) {
       this.addWait(step, waitFor, node);
     } else if (subSaga) {
@@ -95,7 +96,7 @@ class ClassBuilder {
       );
     } else if (handler) {
       this.define(step, (ctx) => this.valueOf(ctx, handler.input));
-      this.decorate(step, RemoteStep(handler.name, given({ ...node, version: handler.version })));
+      this.decorate(step, RemoteStep(handler.name, withoutUndefined({ ...node, version: handler.version })));
     } else if (message) {
       const call = this.callOf(definition);
       this.define(step, (ctx) => call.run(ctx));
@@ -122,7 +123,7 @@ class ClassBuilder {
       });
     }
     const wasSent: Predicate = ({ results }) => Object.hasOwn(results as object, sent);
-    this.addWait(step, reply, given({ after: sent, retry, pivot, when: when && wasSent }));
+    this.addWait(step, reply, withoutUndefined({ after: sent, retry, pivot, when: when && wasSent }));
   }
 
   private addWait(step: string, { signal, timeout, reject, result }: SignalFile, node: NodeOptions): void {
@@ -132,7 +133,7 @@ class ClassBuilder {
         throw new StepRejectedError(`The signal '${signal}' was rejected: ${reject.source}`);
       return checked(this.received(ctx, { payload }, payload, result));
     });
-    this.decorate(step, WaitFor({ ...given({ ...node, timeout }), signal }));
+    this.decorate(step, WaitFor({ ...withoutUndefined({ ...node, timeout }), signal }));
   }
 
   lockKey(expression: Expression): (input: unknown) => string {
@@ -144,14 +145,14 @@ class ClassBuilder {
   }
 
   schedule({ input, ...options }: NonNullable<SagaFile['schedule']>): ScheduleOptions {
-    if (!input) return given(options);
+    if (!input) return withoutUndefined(options);
     const expressions = expressionsOf(input);
     const inputAt = ({ at, triggered }: ScheduleTick) => {
       const tick = { at: at.toISOString(), triggered };
       const values = this.parts.surroundings.evaluator.evaluate(expressions, tick);
       return filled(input, (expression) => values[expressions.indexOf(expression)]);
     };
-    return { ...given(options), input: inputAt };
+    return { ...withoutUndefined(options), input: inputAt };
   }
 
   private addWork(step: string, definition: StepFile, node: NodeOptions): void {
@@ -169,7 +170,7 @@ class ClassBuilder {
     }
     const options: StepOptions = {
       ...node,
-      ...given({ timeout, concurrency, idempotent, compensateOnFailure, rateLimit }),
+      ...withoutUndefined({ timeout, concurrency, idempotent, compensateOnFailure, rateLimit }),
       ...(probe && { probe: probeOf(step) }),
       ...(forEach && { forEach: this.itemsOf(forEach) }),
     };
@@ -179,7 +180,7 @@ class ClassBuilder {
   private nodeOptions(step: string, definition: StepFile): NodeOptions {
     const { after, join, when, delay, savepoint, retry, compensate, compensationRetry } = definition;
     const { compensationTimeout, pivot, onFailure } = definition;
-    return given({
+    return withoutUndefined({
       ...{ after, join, delay, savepoint, retry, compensationRetry, compensationTimeout, pivot, onFailure },
       compensate: compensate && compensationOf(step),
       when: when && this.predicateOf(when),
@@ -262,10 +263,4 @@ function withReply(ctx: CallContext, step: string): CallContext {
     ...{ sagaId, correlationId, tags, step, input, attempt, results, signal, fencingToken, idempotencyKey },
     ...{ failure: ctx.failure, result, publish: (message) => ctx.publish(message) },
   };
-}
-
-/** The options that were given: an option that is present and undefined is not the same in all places. */
-function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }

@@ -2,6 +2,7 @@ import { sagaNameOf } from '../decorators/saga-name.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import type { SagaSchedule, ScheduleRule } from '../options/schedule-options.js';
 import type { SagaGraph, StepNode } from '../graph/saga-graph.js';
+import { withoutUndefined } from '../../shared/without-undefined.js';
 
 /** A saga's definition as plain data: `JSON.stringify` carries all of it. Times are in milliseconds. */
 export interface SagaDescription {
@@ -143,7 +144,7 @@ export interface EdgeDescription {
   readonly join: 'all' | 'any';
 }
 
-/** What is to be known of a graph, without its functions. */
+/** What is to be known of a graph, without its functions. It equals what comes out of JSON. */
 export function descriptionOf(graph: SagaGraph): SagaDescription {
   const steps = [...graph.steps.values()].map(stepDescriptionOf);
   return withoutUndefined({
@@ -216,9 +217,4 @@ function scheduleDescriptionOf({ cron, timezone, overlap, catchUp, input }: Saga
 function retryDescriptionOf({ retryIf: _, backoff, ...policy }: ResolvedRetryPolicy): RetryDescription {
   if (backoff === undefined) return policy;
   return { ...policy, backoff: backoff === 'fixed' ? 'fixed' : 'function' };
-}
-
-/** So that the description equals what comes out of JSON. */
-function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as T;
 }
