@@ -209,6 +209,7 @@ describe('actions of operators are recorded, and a missing saga rejects them', (
   test('who did what, when and why is the saga’s history', async () => {
     const { sagas, client } = await apps.start({ sagas: [Waiting], admin: { operator: () => 'ada@shop' } });
     const { id } = await sagas.start(Waiting, {});
+    await until(async () => (await sagas.get(id)).waitingFor?.kind === 'signal');
     await client.post(`/api/sagas/${id}/pause`, { reason: 'stocktaking', by: 'another operator' });
     expect((await client.get(`/api/sagas/${id}`)).body).toMatchObject({
       status: 'paused',

@@ -12,6 +12,7 @@ import {
   WaitFor,
 } from '../../../libs/saga/src/index.js';
 import { MOST_MOVED } from '../../../libs/saga/src/store/postgres/partitions/postgres-partitions.js';
+import { until } from '../../support/gate.js';
 import { DAY, dayOf, idOf, PartitionedTables, upkeep } from '../../support/partitioned-tables.js';
 import { TestApps } from '../../support/test-app.js';
 
@@ -230,6 +231,7 @@ describe('the end of a partition', () => {
     const old = await tables.make(40);
     const gone = await ended(app, 40);
     const waiting = await app.sagas.start(QuestionSaga, undefined, { id: idOf(40), correlationId: 'q-1' });
+    await until(async () => (await app.sagas.get(waiting.id)).waitingFor?.kind === 'signal');
     await app.sagas.pause(waiting.id, { by: 'ann' });
     await app.sagas.resume(waiting.id, { by: 'ann' });
     const recent = await app.sagas.start(OrderSaga, {}, { id: idOf(40), correlationId: 'o-1' });
