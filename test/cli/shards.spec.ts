@@ -119,8 +119,9 @@ test('shards move empties a drained shard, and says which sagas stay', async () 
   const app = await start();
   const ids = [];
   for (let n = 0; n < 3; n++) ids.push((await app.sagas.start(PaymentSaga, {}, { shard: 'eu' })).id);
+  const other = await app.sagas.start(PaymentSaga, {}, { shard: 'us' });
   const held = 'SELECT id FROM saga.instance WHERE locked_by IS NOT NULL';
-  await until(async () => (await apps.sql('eu', held)).length === 0);
+  for (const shard of ['eu', 'us']) await until(async () => (await apps.sql(shard, held)).length === 0);
   const early = await shards('shards move eu', 'eu', 'us');
   expect([early.code, early.error]).toEqual([
     expect.any(Number),
@@ -128,14 +129,17 @@ test('shards move empties a drained shard, and says which sagas stay', async () 
   ]);
   expect(early.code).not.toBe(0);
   await shards('shards drain eu', 'eu');
-  await apps.sql('eu', "UPDATE saga.instance SET lock_key = 'one' WHERE id = $1", [ids[0]]);
+  const lock =
+    "UPDATE saga.instance SET lock_key = 'one', lock_state = 'held', lock_position = 1 WHERE id = $1";
+  await apps.sql('eu', lock, [ids[0]]);
+  await apps.sql('us', lock, [other.id]);
   const moved = await shards('shards move eu --to us --limit 1', 'eu', 'us');
   expect([moved.code, moved.out]).toEqual([
     0,
-    "Moved 1 saga(s) off shard 'eu': 1 to 'us'\nNot moved: 1 saga(s) with a lock key\nThe limit was reached: repeat the command for the others\n",
+    "Moved 1 saga(s) off shard 'eu': 1 to 'us'\nNot moved: 1 saga(s) whose lock another saga has on the other shard\nThe limit was reached: repeat the command for the others\n",
   ]);
   const rest = await shards('shards move eu --json', 'us', 'eu');
-  expect(JSON.parse(rest.out)).toEqual({ moved: { us: 1 }, stayed: { 'lock-key': 1 }, more: false });
+  expect(JSON.parse(rest.out)).toEqual({ moved: { us: 1 }, stayed: { 'lock-held': 1 }, more: false });
   expect(await apps.idsOn('eu')).toEqual([ids[0]]);
   const [row] = await apps.sql('us', 'SELECT received FROM saga.shard');
   expect(row).toEqual({ received: true });

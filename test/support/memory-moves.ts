@@ -1,10 +1,12 @@
 import type {
   Arrival,
+  GroupMove,
   MovableSaga,
+  MovedKeys,
   MovedNote,
   SagaMove,
   SagasOnTheirWay,
-  SealedSaga,
+  SealedMove,
   ShardMoves,
   StayReason,
 } from '../../libs/saga/src/engine/ports/shard-moves.js';
@@ -23,7 +25,7 @@ interface Note {
 /** Rows on their way between stores of one process, by the id of the move. */
 const onTheirWay = new Map<string, MemoryRow>();
 
-/** Moves between stores in memory, by the rules of PostgresMoves. Sagas that wait and have no key but their own move. */
+/** Moves between stores in memory, by the rules of PostgresMoves. Sagas without family and lock only: each moves alone. */
 export class MemoryMoves implements ShardMoves {
   readonly notes = new Map<string, Note>();
   private readonly decided = new Map<string, 'arrived' | StayReason>();
@@ -49,21 +51,26 @@ export class MemoryMoves implements ShardMoves {
   async candidates(after: string | undefined, limit: number): Promise<MovableSaga[]> {
     const ids = [...this.rows.byId.keys()].sort().filter((id) => after === undefined || id > after);
     return ids.slice(0, limit).map((id) => {
-      const { name, correlationId } = this.rows.byId.get(id)!.saga;
-      return { id, name, ...(correlationId !== undefined && { correlationId }) };
+      return { ...keysOf(this.rows.byId.get(id)!), isGrouped: false };
     });
   }
 
-  async seal(move: SagaMove): Promise<SealedSaga | StayReason | 'gone' | 'accepting'> {
-    const row = this.rows.byId.get(move.saga);
+  async group(saga: string): Promise<MovedKeys[]> {
+    const row = this.rows.byId.get(saga);
+    return row ? [keysOf(row)] : [];
+  }
+
+  async seal({ sagas: [saga], move, to }: GroupMove): Promise<SealedMove | 'gone' | 'accepting'> {
+    const row = this.rows.byId.get(saga!);
     if (this.shard.accepting) return 'accepting';
     if (!row) return 'gone';
     this.rows.remove(row);
-    this.notes.set(move.saga, { move, state: 'sealed', row });
-    return sealedOf({ move, state: 'sealed', row });
+    const note: Note = { move: { saga: saga!, move, to }, state: 'sealed', row };
+    this.notes.set(saga!, note);
+    return sealedOf(note);
   }
 
-  async sealed(limit: number): Promise<SealedSaga[]> {
+  async sealed(limit: number): Promise<SealedMove[]> {
     return [...this.notes.values()]
       .filter(({ state }) => state === 'sealed')
       .slice(0, limit)
@@ -78,37 +85,37 @@ export class MemoryMoves implements ShardMoves {
     return 1;
   }
 
-  async arrive(saga: SealedSaga, { isHome }: Arrival): Promise<'arrived' | StayReason> {
-    const known = this.decided.get(saga.move);
+  async arrive({ move }: SealedMove, { isHome }: Arrival): Promise<'arrived' | StayReason> {
+    const known = this.decided.get(move);
     if (known) return known;
-    const row = onTheirWay.get(saga.move)!;
+    const row = onTheirWay.get(move)!;
     const key = keyOf(row.saga);
     const refusal = !this.shard.accepting
       ? 'no-shard'
       : row.saga.correlationId !== undefined && this.rows.byCorrelation.has(key)
         ? 'correlation-id'
         : undefined;
-    this.decided.set(saga.move, refusal ?? 'arrived');
+    this.decided.set(move, refusal ?? 'arrived');
     if (refusal) return refusal;
     this.rows.add(row);
-    this.notes.delete(saga.saga);
+    this.notes.delete(row.saga.id);
     if (!isHome) this.received();
     return 'arrived';
   }
 
-  async refuse({ move }: SagaMove, reason: StayReason): Promise<'arrived' | StayReason> {
+  async refuse({ move }: SealedMove, reason: StayReason): Promise<'arrived' | StayReason> {
     const known = this.decided.get(move) ?? reason;
     this.decided.set(move, known);
     return known;
   }
 
-  async handOver({ saga, move }: SagaMove): Promise<void> {
-    const note = this.notes.get(saga);
+  async handOver({ sagas: [saga], move }: SealedMove): Promise<void> {
+    const note = this.notes.get(saga!.id);
     if (note?.move.move === move && note.state === 'sealed') note.state = 'handed';
   }
 
-  async putBack({ saga, move }: SealedSaga): Promise<void> {
-    const note = this.notes.get(saga);
+  async putBack({ sagas: [saga], move }: SealedMove): Promise<void> {
+    const note = this.notes.get(saga!.id);
     if (note?.move.move !== move || note.state !== 'sealed') return;
     note.state = 'returned';
     this.rows.add(note.row);
@@ -137,10 +144,13 @@ export class MemoryMoves implements ShardMoves {
   }
 }
 
-function sealedOf({ move, row }: Note): SealedSaga {
-  onTheirWay.set(move.move, row);
-  const { name, version, correlationId = null } = row.saga;
-  return { ...move, name, version, correlationId, graph: '', rows: '' };
+function sealedOf({ move: { move, to }, row }: Note): SealedMove {
+  onTheirWay.set(move, row);
+  return { move, to, sagas: [{ ...keysOf(row), version: row.saga.version, graph: '', rows: '' }] };
+}
+
+function keysOf({ saga: { id, name, correlationId } }: MemoryRow): MovedKeys {
+  return { id, name, ...(correlationId !== undefined && { correlationId }) };
 }
 
 function keyOf(saga: { readonly name: string; readonly correlationId?: string | undefined }): string {

@@ -3,7 +3,7 @@ import type { Edit, StoreFilter } from '../../libs/saga/src/engine/ports/saga-st
 import type { StoreTaskFilter } from '../../libs/saga/src/engine/ports/stored-task.js';
 import type { NewSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { TypeOrmTransaction } from '../../libs/saga/src/store/postgres/typeorm/typeorm-transaction.js';
-import type { SealedSaga } from '../../libs/saga/src/engine/ports/shard-moves.js';
+import type { SealedMove } from '../../libs/saga/src/engine/ports/shard-moves.js';
 import { type Called, running, started } from './called.js';
 import { FAMILY_CALLS } from './family-calls.js';
 import { LET_GO_OF_LANES } from './huge-tables.js';
@@ -51,7 +51,7 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'moves of sagas off a shard, and back': async (on) => {
     const { moves, application } = on;
     const name = `moving-${randomUUID()}`;
-    const [saga] = newSagas({ name, leased: false }, 1) as [NewSaga];
+    const [saga] = newSagas({ name, leased: false, lockKey: name }, 1) as [NewSaga];
     await application.query(
       `INSERT INTO saga.graph (name, version, revision, graph) VALUES ($1, $2, 1, '{"steps":[]}')`,
       [name, saga.version],
@@ -62,22 +62,23 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     await on.store.start([saga], LEASE);
     on.prepared();
     await moves.candidates(saga.id, 200);
-    const move = () => ({ saga: saga.id, move: randomUUID(), to: 'us' });
-    const refused = (await moves.seal(move())) as SealedSaga;
+    await moves.group(saga.id);
+    const move = () => ({ sagas: [saga.id], move: randomUUID(), to: 'us' });
+    const refused = (await moves.seal(move())) as SealedMove;
     await moves.refuse(refused, 'graph');
     await moves.putBack(refused);
-    const sealed = (await moves.seal(move())) as SealedSaga;
+    const sealed = (await moves.seal(move())) as SealedMove;
     await moves.onTheirWay();
-    await moves.revisionOf(sealed);
+    await moves.revisionOf(sealed.sagas[0]!);
     await application.query('UPDATE saga.shard SET accepting = true');
-    expect(await moves.arrive(sealed, { revision: 1, isHome: false })).toBe('arrived');
+    expect(await moves.arrive(sealed, { revisions: [1], isHome: false })).toBe('arrived');
     await application.query('UPDATE saga.shard SET accepting = false');
-    const next = (await moves.seal(move())) as SealedSaga;
+    const next = (await moves.seal(move())) as SealedMove;
     await moves.sealed(10);
     await moves.handOver(next);
     await moves.noteOf({ id: saga.id });
     await moves.noteOf({ name, correlationId: saga.correlationId ?? saga.id });
-    await moves.forget(next);
+    await moves.forget({ saga: saga.id, move: next.move, to: next.to });
   },
   'start within a transaction': (on) =>
     on.application.transaction((manager) => on.store.startWithin(manager, newSagas({}, 1)[0]!, LEASE)),

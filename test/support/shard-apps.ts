@@ -5,6 +5,7 @@ import pg from 'pg';
 import { pgDatabase, type SagaDatabase } from '../../libs/saga/src/databases/pg/index.js';
 import { SagaModule, type SagaModuleOptions, SagaService } from '../../libs/saga/src/index.js';
 import { TcpProxy } from '../chaos/rig/src/tcp-proxy.js';
+import { until } from './gate.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
 export interface ShardApp {
@@ -90,6 +91,12 @@ export class ShardApps {
   async idsOn(name: string): Promise<string[]> {
     const rows = await this.sql<{ id: string }>(name, 'SELECT id FROM saga.instance ORDER BY id');
     return rows.map(({ id }) => id);
+  }
+
+  /** Resolves when no worker has a saga of a shard, and none is due. */
+  async idle(name: string): Promise<void> {
+    const busy = 'SELECT FROM saga.instance WHERE locked_by IS NOT NULL OR rank_at IS NOT NULL LIMIT 1';
+    await until(async () => (await this.sql(name, busy)).length === 0);
   }
 
   /** Through the proxy. */

@@ -39,7 +39,7 @@ export async function calls(sagas: SagaService) {
   // @ts-expect-error A shard is not a saga: there is no state to expect.
   await sagas.admit('eu', { expects: { revision: 1 } });
   const { moved, stayed, more } = await sagas.moveSagas({ from: 'eu', to: 'us', limit: 1_000 });
-  const counts: [number | undefined, number | undefined, boolean] = [moved.us, stayed['lock-key'], more];
+  const counts: [number | undefined, number | undefined, boolean] = [moved.us, stayed['lock-held'], more];
   // @ts-expect-error There is no such reason.
   counts.push(stayed.tired);
   // @ts-expect-error A move has an origin.

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { Saga, Step, WaitFor, type StepContext } from '../../../libs/saga/src/index.js';
+import { Saga, Step, SubSaga, WaitFor, type StepContext } from '../../../libs/saga/src/index.js';
 import { moveSagas, type MoveRequest, type MoveResult } from '../../../libs/saga/src/shards/move-sagas.js';
 import { EngineSql } from '../../../libs/saga/src/store/postgres/connection/engine-sql.js';
 import { PgDatabase } from '../../../libs/saga/src/store/postgres/connection/pg-database.js';
@@ -23,8 +23,20 @@ class PaymentSaga {
   }
 }
 
+@Saga({ name: 'account', lockKey: () => 'one' })
+class AccountSaga {
+  @WaitFor({ signal: 'closed' }) close() {}
+}
+
+@Saga({ name: 'transfer' })
+class TransferSaga {
+  @SubSaga(() => AccountSaga) book() {
+    return {};
+  }
+}
+
 /** More statements than a move sends. */
-const MOST = 60;
+const MOST = 120;
 const TABLES = { step: 'saga_id', signal: 'saga_id', operation: 'saga_id' };
 
 const apps = ShardApps.over('eu', 'us');
@@ -33,7 +45,7 @@ let pools: Pool[];
 let app: ShardApp;
 beforeAll(() => (pools = ['eu', 'us'].map((name) => cutter.pool(apps.url(name)))));
 afterAll(() => Promise.all(pools.map((pool) => pool.end())));
-beforeEach(async () => (app = await apps.start({ sagas: [PaymentSaga] })));
+beforeEach(async () => (app = await apps.start({ sagas: [PaymentSaga, AccountSaga, TransferSaga] })));
 afterEach(async () => {
   for (const name of ['eu', 'us']) {
     await apps.sql(name, 'UPDATE saga.shard SET accepting = true');
@@ -54,8 +66,7 @@ async function startWaiting(count: number): Promise<string[]> {
     return id;
   };
   const ids = await Promise.all(Array.from({ length: count }, start));
-  const waiting = 'SELECT id FROM saga.instance WHERE locked_by IS NULL AND rank_at IS NULL';
-  await until(async () => (await apps.sql('eu', waiting)).length === ids.length);
+  await apps.idle('eu');
   await app.sagas.pause(ids[0]!, { by: 'ann' });
   await app.sagas.drain('eu', { by: 'ann' });
   return ids;
@@ -137,6 +148,76 @@ test('a move that is cut off at any statement leaves each saga at one place, and
   await Promise.all(ids.map((id) => app.sagas.signal(id, 'sent')));
   await Promise.all(ids.map((id) => app.sagas.wait(id)));
   expect(ids.filter((id) => sends.get(id) !== 1)).toEqual([]);
+});
+
+/** Transfers whose sub-sagas have one lock, in a queue. All of them move together. */
+async function startQueue(count: number): Promise<string[]> {
+  const roots: string[] = [];
+  for (let n = 0; n < count; n += 1) {
+    roots.push((await app.sagas.start(TransferSaga, {}, { shard: 'eu', correlationId: `order-${n}` })).id);
+    await until(async () => (await app.sagas.find({ saga: 'account' })).items.length === n + 1);
+    await apps.idle('eu');
+  }
+  await app.sagas.drain('eu');
+  return roots;
+}
+
+test('families in the queue of a lock are on one shard together, wherever their move is cut off', async () => {
+  const roots = await startQueue(3);
+  const ids = await apps.idsOn('eu');
+  expect(ids).toHaveLength(6);
+  let cuts = 0;
+  for (let at = 1; cuts === 0; at += 1) {
+    expect(at).toBeLessThan(MOST);
+    if (await moveOne(at)) cuts = at;
+    await moveOne(at);
+    const places = new Set<string>();
+    for (const id of ids) places.add((await placesOf(id)).join(' and '));
+    expect({ at, places: [...places] }).toEqual({
+      at,
+      places: [expect.stringMatching(/^(eu|us|on its way)$/)],
+    });
+    expect(await moveOne(0)).toMatchObject({ stayed: {}, more: false });
+    expect(await apps.idsOn('us')).toEqual(ids);
+    // Back, so that the next one has the same to move.
+    await app.sagas.drain('us');
+    await app.sagas.admit('eu');
+    await app.sagas.moveSagas({ from: 'us' });
+    await app.sagas.drain('eu');
+    await app.sagas.admit('us');
+  }
+  expect(cuts).toBeGreaterThan(25);
+  const accounts = async () => (await app.sagas.find({ saga: 'account' })).items.map(({ id }) => id).sort();
+  for (const account of await accounts()) {
+    await until(async () => (await app.sagas.get(account)).waitingFor?.kind === 'signal');
+    await app.sagas.signal(account, 'closed');
+    await app.sagas.wait(account);
+  }
+  for (const root of roots) expect((await app.sagas.wait(root)).status).toBe('completed');
+});
+
+test('a family comes back as a whole if one of its correlation ids is taken, wherever that is cut off', async () => {
+  const [root] = await startQueue(1);
+  const ids = await apps.idsOn('eu');
+  await apps.sql(
+    'us',
+    `INSERT INTO saga.instance (id, version, name, correlation_id, epoch, status, step) VALUES ($1, 1, 'transfer', 'order-0', 0, 'completed', '')`,
+    [root!.replace(/^......../, '01900000')],
+  );
+  const rows = async () => {
+    const all: unknown[] = [];
+    for (const id of ids) all.push(await rowsOf('eu', id));
+    return all;
+  };
+  const before = await rows();
+  for (let at = 1; ; at += 1) {
+    expect(at).toBeLessThan(MOST);
+    const isWhole = await moveOne(at);
+    expect(await moveOne(0)).toEqual({ moved: {}, stayed: { 'correlation-id': 2 }, more: false });
+    expect(await apps.idsOn('eu')).toEqual(ids);
+    if (isWhole) break;
+  }
+  expect(await rows()).toEqual(before);
 });
 
 test('a saga whose correlation id is taken on the other shard comes back, wherever that is cut off', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Saga, Step, WaitFor, type StepContext } from '../../../libs/saga/src/index.js';
-import type { SealedSaga } from '../../../libs/saga/src/engine/ports/shard-moves.js';
+import type { SealedMove } from '../../../libs/saga/src/engine/ports/shard-moves.js';
 import { EngineSql } from '../../../libs/saga/src/store/postgres/connection/engine-sql.js';
 import { PostgresSagaStore } from '../../../libs/saga/src/store/postgres/postgres-saga-store.js';
 import { PostgresMoves } from '../../../libs/saga/src/store/postgres/shards/postgres-moves.js';
@@ -19,6 +19,11 @@ class PaymentSaga {
   }
 }
 
+@Saga({ name: 'account', lockKey: () => 'one' })
+class AccountSaga {
+  @WaitFor({ signal: 'closed' }) close() {}
+}
+
 const apps = ShardApps.over('eu', 'us');
 let app: ShardApp;
 let eu: PostgresMoves;
@@ -27,7 +32,7 @@ let sql: EngineSql;
 
 beforeEach(async () => {
   works = new Gate();
-  app = await apps.start({ sagas: [PaymentSaga] });
+  app = await apps.start({ sagas: [PaymentSaga, AccountSaga] });
   sql = new EngineSql(apps.database('eu'));
   eu = new PostgresMoves(sql, 'saga');
   us = new PostgresMoves(new EngineSql(apps.database('us')), 'saga');
@@ -48,8 +53,8 @@ const start = async (correlationId: string) => {
 const drain = (name: string, accepting = false) =>
   apps.sql(name, 'UPDATE saga.shard SET accepting = $1', [accepting]);
 const seal = async (saga: string, from = eu, to = 'us') =>
-  (await from.seal({ saga, move: randomUUID(), to })) as SealedSaga;
-const home = { revision: 1, isHome: true };
+  (await from.seal({ sagas: [saga], move: randomUUID(), to })) as SealedMove;
+const home = { revisions: [1], isHome: true };
 const epochOn = async (name: string, id: string) => {
   const [row] = await apps.sql<{ epoch: number }>(name, 'SELECT epoch FROM saga.instance WHERE id = $1', [
     id,
@@ -176,6 +181,54 @@ test.each(['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'])(
     expect(await apps.idsOn('us')).toEqual([id]);
   },
 );
+
+describe('sagas in the queue of a lock', () => {
+  /** The first one has the lock, the second one waits for it. */
+  const startQueue = async () => {
+    const ids: [string, string] = ['', ''];
+    for (const n of [0, 1] as const) {
+      ids[n] = (await app.sagas.start(AccountSaga, {}, { shard: 'eu' })).id;
+      await apps.idle('eu');
+    }
+    return ids;
+  };
+  const lockStates = async (name: string) =>
+    (await apps.sql<{ lock_state: string }>(name, 'SELECT lock_state FROM saga.instance ORDER BY id')).map(
+      (row) => row.lock_state,
+    );
+
+  test('leave only as they are now: one that came to the queue since it was read keeps all there', async () => {
+    const [first] = await startQueue();
+    const read = (await eu.group(first)) as { id: string }[];
+    const { id } = await app.sagas.start(AccountSaga, {}, { shard: 'eu' });
+    await apps.idle('eu');
+    await drain('eu');
+    const seals = (ids: string[]) => eu.seal({ sagas: ids, move: randomUUID(), to: 'us' });
+    expect(await seals(read.map((one) => one.id))).toBe('running');
+    expect(await apps.idsOn('eu')).toHaveLength(3);
+    expect(await seals([...read.map((one) => one.id), id])).toMatchObject({ to: 'us' });
+    expect(await apps.idsOn('eu')).toEqual([]);
+  });
+
+  test('that come back while another one has taken the lock are active beside it, up to their end', async () => {
+    const ids = await startQueue();
+    await drain('eu');
+    const sealed = (await eu.seal({ sagas: ids, move: randomUUID(), to: 'us' })) as SealedMove;
+    await us.refuse(sealed, 'graph');
+    await app.sagas.admit('eu');
+    const { id: taker } = await app.sagas.start(AccountSaga, {}, { shard: 'eu' });
+    await until(async () => (await app.sagas.get(taker)).waitingFor?.kind === 'signal');
+    await eu.putBack(sealed);
+    expect(await lockStates('eu')).toEqual(['inside', 'waiting', 'held']);
+    for (const id of [taker, ids[0]]) {
+      expect((await app.sagas.get(ids[1])).waitingFor?.kind).toBe('lock');
+      await app.sagas.signal(id, 'closed');
+      expect((await app.sagas.wait(id)).status).toBe('completed');
+    }
+    await app.sagas.signal(ids[1], 'closed');
+    expect((await app.sagas.wait(ids[1])).status).toBe('completed');
+  });
+});
 
 test('the correlation id of a saga that has moved, and was deleted since, may start again', async () => {
   const id = await start('reused');

@@ -107,22 +107,87 @@ describe('sagas of a drained shard', () => {
     expect(runs.get(handle.id)).toEqual(['reserve', 'send']);
   });
 
-  test('stay, each with its reason, if they are not of a kind that can move', async () => {
+  test('stay if their data is in the database of their shard', async () => {
     await startOn('eu');
-    await app.sagas.start(AccountSaga, {}, { shard: 'eu' });
     await app.sagas.start(LedgerSaga, {}, { shard: 'eu' });
-    const { id } = await app.sagas.start(ParentSaga, {}, { shard: 'eu' });
-    await until(async () => (await app.sagas.get(id)).waitingFor?.kind === 'sub-saga');
     const parked = await apps.idsOn('eu');
-    await until(async () => (await app.sagas.stats()).due === 0);
+    await apps.idle('eu');
     await expect(app.sagas.moveSagas({ from: 'eu' })).rejects.toThrow(SagaStateError);
     await app.sagas.drain('eu');
     expect(await app.sagas.moveSagas({ from: 'eu', to: 'us' })).toEqual({
       moved: { us: 1 },
-      stayed: { 'lock-key': 1, 'sub-sagas': 2, transactional: 1 },
+      stayed: { transactional: 1 },
       more: false,
     });
     expect((await apps.idsOn('eu')).length).toBe(parked.length - 1);
+  });
+
+  test('move as a family, and the parent continues when its sub-saga has ended there', async () => {
+    const parent = await app.sagas.start(ParentSaga, {}, { shard: 'eu', correlationId: 'family' });
+    await until(async () => (await app.sagas.get(parent.id)).waitingFor?.kind === 'sub-saga');
+    await apps.idle('eu');
+    const family = await apps.idsOn('eu');
+    expect(family).toHaveLength(2);
+    await app.sagas.drain('eu');
+    expect(await app.sagas.moveSagas({ from: 'eu' })).toEqual({ moved: { us: 2 }, stayed: {}, more: false });
+    expect(await apps.idsOn('us')).toEqual(family);
+    await app.sagas.signal(
+      family.find((id) => id !== parent.id)!,
+      'go',
+    );
+    expect(await app.sagas.wait(parent.id)).toMatchObject({
+      status: 'completed',
+      results: { child: { wait: 1 } },
+    });
+  });
+
+  test('move with all that hold their lock or wait for it, which is handed on there in the same order', async () => {
+    const accounts = [];
+    for (let n = 0; n < 3; n += 1) {
+      accounts.push((await app.sagas.start(AccountSaga, {}, { shard: 'eu' })).id);
+      await apps.idle('eu');
+    }
+    await app.sagas.drain('eu');
+    expect(await app.sagas.moveSagas({ from: 'eu' })).toEqual({ moved: { us: 3 }, stayed: {}, more: false });
+    const next = await app.sagas.start(AccountSaga, {});
+    for (const id of [...accounts, next.id]) {
+      const others = [...accounts, next.id].filter((other) => other > id);
+      await until(() => isWaiting(id));
+      for (const other of others)
+        expect((await app.sagas.get(other)).waitingFor).toMatchObject({ kind: 'lock', holder: id });
+      await app.sagas.signal(id, 'closed');
+      expect((await app.sagas.wait(id)).status).toBe('completed');
+    }
+    expect(await apps.idsOn('eu')).toEqual([]);
+  });
+
+  test('stay while another saga has their lock on the new shard, and move when it has ended', async () => {
+    const { id } = await app.sagas.start(AccountSaga, {}, { shard: 'eu' });
+    const other = await app.sagas.start(AccountSaga, {}, { shard: 'us' });
+    await until(() => isWaiting(id));
+    await until(() => isWaiting(other.id));
+    await apps.idle('eu');
+    await app.sagas.drain('eu');
+    expect(await app.sagas.moveSagas({ from: 'eu' })).toEqual({
+      ...{ moved: {}, stayed: { 'lock-held': 1 }, more: false },
+    });
+    expect(await isWaiting(id)).toBe(true);
+    await app.sagas.signal(other.id, 'closed');
+    await app.sagas.wait(other.id);
+    expect(await app.sagas.moveSagas({ from: 'eu' })).toEqual({ moved: { us: 1 }, stayed: {}, more: false });
+    await app.sagas.signal(id, 'closed');
+    expect((await app.sagas.wait(id)).status).toBe('completed');
+  });
+
+  test('that have ended move without those that share their lock, and are undone on their new shard', async () => {
+    const { id } = await app.sagas.start(AccountSaga, {}, { shard: 'eu' });
+    await app.sagas.signal(id, 'closed');
+    await app.sagas.wait(id);
+    await apps.idle('eu');
+    await app.sagas.drain('eu');
+    expect(await app.sagas.moveSagas({ from: 'eu' })).toEqual({ moved: { us: 1 }, stayed: {}, more: false });
+    await app.sagas.undo(id);
+    expect((await app.sagas.wait(id)).status).toBe('compensated');
   });
 
   test('have their correlation ids once, also for a process that has not seen the drain', async () => {
@@ -161,7 +226,7 @@ describe('sagas of a drained shard', () => {
     const { id } = await startOn('eu', 'interrupted');
     await app.sagas.drain('eu');
     const moves = new PostgresMoves(new EngineSql(apps.database('eu')), 'saga');
-    await moves.seal({ saga: id, move: randomUUID(), to: 'us' });
+    await moves.seal({ sagas: [id], move: randomUUID(), to: 'us' });
     const read = app.sagas.get(id);
     const again = app.sagas.start(PaymentSaga, {}, { correlationId: 'interrupted', shard: 'us' });
     expect(await app.sagas.moveSagas({ from: 'eu' })).toEqual({ moved: { us: 1 }, stayed: {}, more: false });

@@ -17,6 +17,11 @@ export function keyOf(target: StoreTarget): string {
   return 'id' in target ? `id ${target.id}` : `correlation ${target.name} ${target.correlationId}`;
 }
 
+/** The key by which the sagas of a lock have their home. */
+export function lockHomeKey(name: string, lockKey: string): string {
+  return `lock ${name} ${lockKey}`;
+}
+
 /** Returns the shard whose number an id carries. Undefined: none has it. */
 export function shardOfId(id: string, shards: readonly Shard[]): Shard | undefined {
   const number = shardNumberOf(id);

@@ -1,7 +1,14 @@
 import { SagaShardUnavailableError, SagaStateError } from '../errors.js';
-import type { MovableSaga, SealedSaga, ShardMoves, StayReason } from '../engine/ports/shard-moves.js';
+import type {
+  MovableSaga,
+  MovedKeys,
+  SealedMove,
+  SealedSaga,
+  ShardMoves,
+  StayReason,
+} from '../engine/ports/shard-moves.js';
 import { newId } from '../shared/new-id.js';
-import { keyOf } from './find-shard.js';
+import { keyOf, lockHomeKey } from './find-shard.js';
 import { ranked } from './rendezvous.js';
 
 /** A shard in a move, as its database describes it now. */
@@ -17,7 +24,10 @@ export interface MoveRequest {
   readonly from: MovingShard & { readonly moves: ShardMoves };
   /** All shards of the application. */
   readonly shards: readonly MovingShard[];
-  /** The shard to which all sagas move. Default: each moves to the home of its correlation id, or else of its id. */
+  /**
+   * The shard to which all sagas move. Default: each moves to the home of its lock key, or else of its correlation id, or else
+   * of its id.
+   */
   readonly to?: MovingShard | undefined;
   /** The maximum number of sagas that are moved. */
   readonly limit: number;
@@ -36,9 +46,11 @@ export interface MoveResult {
 }
 
 const PAGE = 200;
+/** Notes that are read at once, with all rows of the sagas that move with them. */
+const NOTES = 20;
 
 /**
- * Moves sagas off a drained shard, one after the other. What an earlier call has left on its way is moved first. A call that
+ * Moves sagas off a drained shard, one after the other: a family together, and so all sagas in the queue of a lock. What an earlier call has left on its way is moved first. A call that
  * ends at any point leaves each saga on one shard, or on its way, and the next call continues.
  * @throws SagaStateError if the shard accepts sagas, or the tables of two shards differ
  */
@@ -55,11 +67,11 @@ export async function finishMoves(
   { from, shards }: Pick<MoveRequest, 'from' | 'shards'>,
   minAge: number,
 ): Promise<number> {
-  const sealed = await from.moves.sealed(PAGE, minAge);
+  const sealed = await from.moves.sealed(NOTES, minAge);
   const reached = sealed.filter(({ to }) => shards.some(({ name, moves }) => name === to && moves));
   const mover = new SagaMover({ from, shards, limit: Infinity, knowsAll: true });
-  for (const saga of reached) await mover.finish(saga);
-  return reached.length;
+  for (const move of reached) await mover.finish(move);
+  return reached.reduce((sum, { sagas }) => sum + sagas.length, 0);
 }
 
 class SagaMover {
@@ -71,17 +83,19 @@ class SagaMover {
   /** Sagas whose graph a shard does not have: shard, name and version. */
   private readonly unknown = new Set<string>();
   private readonly checked = new Set<string>();
+  /** The ids of sagas of groups that have moved, or were counted. */
+  private readonly seen = new Set<string>();
 
   constructor(private readonly request: MoveRequest) {}
 
   async run(): Promise<MoveResult> {
     const { from } = this.request;
     for (
-      let sealed = await from.moves.sealed(PAGE);
+      let sealed = await from.moves.sealed(NOTES);
       sealed.length > 0;
-      sealed = await from.moves.sealed(PAGE)
+      sealed = await from.moves.sealed(NOTES)
     )
-      for (const saga of sealed) await this.finish(saga);
+      for (const move of sealed) await this.finish(move);
     if (from.accepting) throw stillAccepts(from.name);
     const more = await this.moveAll();
     return { moved: this.moved, stayed: this.stayed, more };
@@ -94,8 +108,9 @@ class SagaMover {
     for (;;) {
       const page = await from.moves.candidates(after, PAGE);
       for (const saga of page) {
+        if (this.seen.has(saga.id)) continue;
         if (saga.stays) {
-          this.stay(saga.stays);
+          this.stay(saga.stays, saga.isGrouped ? [saga] : undefined);
           continue;
         }
         if (this.count >= limit) return true;
@@ -108,45 +123,64 @@ class SagaMover {
 
   private async move(saga: MovableSaga): Promise<void> {
     const { from } = this.request;
-    const to = this.request.to ?? this.homeOf(saga);
-    if (!to?.accepting || !to.moves || to.name === from.name) return this.stay('no-shard');
+    const group = saga.isGrouped ? await from.moves.group(saga.id) : [saga];
+    if (group === 'too-many') return this.stay(group, [saga]);
+    const leader = group.find(({ parentId }) => parentId === undefined) ?? group[0];
+    if (!leader) return;
+    const to = this.request.to ?? this.homeOf(homeKeyOf(leader));
+    if (!to?.accepting || !to.moves || to.name === from.name) return this.stay('no-shard', group);
     await this.checkTables(to.name, to.moves);
-    if (this.unknown.has(`${to.name} ${saga.name}`)) return this.stay('graph');
-    const sealed = await from.moves.seal({ saga: saga.id, move: newId(), to: to.name });
+    if (group.some(({ name }) => this.unknown.has(`${to.name} ${name}`))) return this.stay('graph', group);
+    const sealed = await from.moves.seal({ sagas: group.map(({ id }) => id), move: newId(), to: to.name });
     if (sealed === 'accepting') throw stillAccepts(from.name);
     if (sealed === 'gone') return;
-    if (typeof sealed === 'string') return this.stay(sealed);
+    if (typeof sealed === 'string') return this.stay(sealed, group);
     await this.finish(sealed);
   }
 
   /** From here on, the move is repeated until it has arrived or was refused, however often it is cut off. */
-  async finish(sealed: SealedSaga): Promise<void> {
+  async finish(move: SealedMove): Promise<void> {
     const { from, shards } = this.request;
-    const to = shards.find(({ name }) => name === sealed.to);
-    if (!to?.moves) throw cannotFinish(sealed, from.name);
+    const { sagas } = move;
+    const to = shards.find(({ name }) => name === move.to);
+    if (!to?.moves) throw cannotFinish(move, from.name);
     await this.checkTables(to.name, to.moves);
-    const revision = await this.revisionOn(to.name, to.moves, sealed);
-    const isHome = this.request.knowsAll && this.homeOf(keysOf(sealed)) === to;
-    const result =
-      revision === undefined
-        ? await to.moves.refuse(sealed, 'graph')
-        : await to.moves.arrive(sealed, { revision, isHome });
+    const revisions: number[] = [];
+    let unknown: SealedSaga | undefined;
+    for (const saga of sagas) {
+      const revision = await this.revisionOn(to.name, to.moves, saga);
+      if (revision === undefined) unknown = saga;
+      else revisions.push(revision);
+    }
+    const isHome = this.request.knowsAll && sagas.every((saga) => this.isFoundOn(to, saga));
+    const result = unknown
+      ? await to.moves.refuse(move, 'graph')
+      : await to.moves.arrive(move, { revisions, isHome });
     if (result === 'arrived') {
-      await from.moves.handOver(sealed);
-      this.moved[to.name] = (this.moved[to.name] ?? 0) + 1;
-      this.count += 1;
+      await from.moves.handOver(move);
+      this.moved[to.name] = (this.moved[to.name] ?? 0) + sagas.length;
+      this.count += sagas.length;
+      if (sagas.length > 1) for (const { id } of sagas) this.seen.add(id);
     } else {
-      if (result === 'graph') this.unknown.add(`${to.name} ${sealed.name}`);
-      await from.moves.putBack(sealed);
-      this.stay(result);
+      if (unknown) this.unknown.add(`${to.name} ${unknown.name}`);
+      await from.moves.putBack(move);
+      this.stay(result, sagas);
     }
   }
 
+  /**
+   * Whether starts with the keys of a saga look for it on a shard. With a lock key they look on all of them; a sub-saga is
+   * started by its parent only.
+   */
+  private isFoundOn(to: MovingShard, saga: SealedSaga): boolean {
+    const { lockKey, parentId, correlationId } = saga;
+    if (lockKey !== undefined || (parentId !== undefined && correlationId === undefined)) return true;
+    return this.homeOf(homeKeyOf(saga)) === to;
+  }
+
   /** Undefined: no shard accepts sagas. One that cannot be reached counts as one that accepts. */
-  private homeOf(saga: Pick<MovableSaga, 'id' | 'name' | 'correlationId'>): MovingShard | undefined {
+  private homeOf(key: string): MovingShard | undefined {
     const { from, shards } = this.request;
-    const { id, name, correlationId } = saga;
-    const key = keyOf(correlationId === undefined ? { id } : { name, correlationId });
     return ranked(shards, key).find((shard) => shard.accepting && shard.name !== from.name);
   }
 
@@ -168,17 +202,18 @@ class SagaMover {
     this.checked.add(to);
   }
 
-  private stay(reason: StayReason): void {
-    this.stayed[reason] = (this.stayed[reason] ?? 0) + 1;
+  /** @param group the sagas that stay together, each of which is counted once. Default: it is one without others */
+  private stay(reason: StayReason, group?: readonly MovedKeys[]): void {
+    const counted = group?.filter(({ id }) => !this.seen.has(id));
+    this.stayed[reason] = (this.stayed[reason] ?? 0) + (counted?.length ?? 1);
+    for (const { id } of counted ?? []) this.seen.add(id);
   }
 }
 
-function keysOf({
-  saga: id,
-  name,
-  correlationId,
-}: SealedSaga): Pick<MovableSaga, 'id' | 'name' | 'correlationId'> {
-  return { id, name, ...(correlationId !== null && { correlationId }) };
+/** The key by which a saga, and all that move with it, have their home. */
+function homeKeyOf({ id, name, correlationId, lockKey }: MovedKeys): string {
+  if (lockKey !== undefined) return lockHomeKey(name, lockKey);
+  return keyOf(correlationId === undefined ? { id } : { name, correlationId });
 }
 
 function stillAccepts(shard: string): SagaStateError {
@@ -187,9 +222,9 @@ function stillAccepts(shard: string): SagaStateError {
   );
 }
 
-function cannotFinish({ saga, to }: SealedSaga, from: string): SagaShardUnavailableError {
+function cannotFinish({ sagas, to }: SealedMove, from: string): SagaShardUnavailableError {
   return new SagaShardUnavailableError(
-    `moveSagas(): saga ${saga} is on its way from shard '${from}' to shard '${to}', which cannot be reached, or is not ` +
+    `moveSagas(): saga ${sagas[0]!.id} is on its way from shard '${from}' to shard '${to}', which cannot be reached, or is not ` +
       `among the shards. Repeat the call with this shard: the move continues.`,
     to,
   );

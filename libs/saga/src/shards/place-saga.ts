@@ -5,7 +5,7 @@ import { SagaMovedAway } from '../engine/ports/shard-moves.js';
 import type { StartResult } from '../engine/ports/start-result.js';
 import type { NewSaga } from '../engine/ports/stored-saga.js';
 import type { StoreTarget } from '../engine/ports/saga-store.js';
-import { keyOf, locate } from './find-shard.js';
+import { keyOf, locate, lockHomeKey } from './find-shard.js';
 import { ranked } from './rendezvous.js';
 import { idOnShard, shardNumberOf } from './shard-id.js';
 import type { Shard } from './shard.js';
@@ -126,7 +126,7 @@ function uniqueKeyOf({ id, name, correlationId, fresh }: StartedSaga): StoreTarg
 
 /** Undefined: the saga may start anywhere. */
 function routingKeyOf({ name, lockKey }: StartedSaga, unique: StoreTarget | undefined): string | undefined {
-  if (lockKey !== undefined) return `lock ${name} ${lockKey}`;
+  if (lockKey !== undefined) return lockHomeKey(name, lockKey);
   return unique && keyOf(unique);
 }
 

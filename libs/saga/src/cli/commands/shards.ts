@@ -108,8 +108,8 @@ async function change(
 
 const STAYS: Record<StayReason, string> = {
   running: 'run by a worker',
-  'sub-sagas': 'with sub-sagas or remote steps, or of a parent',
-  'lock-key': 'with a lock key',
+  'too-many': 'that belong to more than 1,000 sagas which move only together',
+  'lock-held': 'whose lock another saga has on the other shard',
   schedule: 'started last by a schedule',
   messages: 'with messages that are not sent yet',
   transactional: 'with transactional steps',

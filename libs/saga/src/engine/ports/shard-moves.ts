@@ -3,8 +3,8 @@ import type { StoreTarget } from './saga-store.js';
 /**
  * Why a saga stays on its shard.
  * - `running`: a worker has its lease
- * - `sub-sagas`: it has sub-sagas or remote steps, or is one
- * - `lock-key`: it has a lock key
+ * - `too-many`: it belongs to more than 1,000 sagas that move only together
+ * - `lock-held`: another saga has its lock on the other shard
  * - `schedule`: it is the last saga that a schedule has started
  * - `messages`: messages of it are in the outbox, and not sent yet
  * - `transactional`: it has transactional steps, whose data is in the database of its shard
@@ -14,8 +14,8 @@ import type { StoreTarget } from './saga-store.js';
  */
 export type StayReason =
   | 'running'
-  | 'sub-sagas'
-  | 'lock-key'
+  | 'too-many'
+  | 'lock-held'
   | 'schedule'
   | 'messages'
   | 'transactional'
@@ -23,11 +23,19 @@ export type StayReason =
   | 'correlation-id'
   | 'no-shard';
 
-/** A saga of a shard that is to be emptied. */
-export interface MovableSaga {
+/** What decides where a saga has its home. */
+export interface MovedKeys {
   readonly id: string;
   readonly name: string;
   readonly correlationId?: string;
+  readonly lockKey?: string;
+  readonly parentId?: string;
+}
+
+/** A saga of a shard that is to be emptied. */
+export interface MovableSaga extends MovedKeys {
+  /** Whether other sagas move with it: see `ShardMoves.group()`. */
+  readonly isGrouped: boolean;
   /** Undefined: it may be moved. */
   readonly stays?: StayReason;
 }
@@ -41,15 +49,28 @@ export interface SagaMove {
   readonly to: string;
 }
 
+/** A move of one saga, or of several that move only together. */
+export interface GroupMove {
+  readonly sagas: readonly string[];
+  /** The id of the move. */
+  readonly move: string;
+  /** The name of the new shard. */
+  readonly to: string;
+}
+
 /** A saga that has left its shard, and is on its way to another. */
-export interface SealedSaga extends SagaMove {
-  readonly name: string;
+export interface SealedSaga extends MovedKeys {
   readonly version: number;
-  readonly correlationId: string | null;
   /** The graph that it goes by, as JSON. */
   readonly graph: string;
-  /** All that is stored of it. */
+  /** All that is stored of it, as JSON. */
   readonly rows: string;
+}
+
+/** Sagas that have left their shard, and are on their way to another. */
+export interface SealedMove extends Pick<GroupMove, 'move' | 'to'> {
+  /** In the order of their lock positions. */
+  readonly sagas: readonly SealedSaga[];
 }
 
 /** Where a saga has gone that was on this shard. */
@@ -66,37 +87,46 @@ export interface SagasOnTheirWay {
 }
 
 export interface Arrival {
-  /** The revision of the saga's graph on the new shard. */
-  readonly revision: number;
-  /** Whether the shard is the home of the saga's keys. If not, it is asked for all keys from now on. */
+  /** The revisions of the sagas' graphs on the new shard, in the order of the sagas. */
+  readonly revisions: readonly number[];
+  /** Whether the shard is the home of all the sagas' keys. If not, it is asked for all keys from now on. */
   readonly isHome: boolean;
 }
 
+/** The maximum number of sagas that move together: they are written in one transaction. */
+export const MOST_TOGETHER = 1_000;
+
 /**
- * The moves of sagas from and to one shard. A saga belongs to the old shard, in its note, from `seal` up to `arrive`; to the
+ * The moves of sagas from and to one shard. Sagas belong to the old shard, in its notes, from `seal` up to `arrive`; to the
  * new one from `arrive` on. Each call is one transaction, and may be repeated.
  */
 export interface ShardMoves {
   /** The sagas of the shard in the order of their ids. */
   candidates(after: string | undefined, limit: number): Promise<MovableSaga[]>;
   /**
-   * Takes a saga out of the shard, and keeps its rows in a note. No call, worker or start finds it there any more.
-   * @returns a reason: it stays. 'gone': it is not on the shard. 'accepting': the shard accepts sagas, and none is moved
+   * The sagas that move only together with a saga, and itself: its parent and its sub-sagas, all that hold its lock or wait for
+   * it, theirs, and so on. In the order of their ids. Empty: the saga is not on the shard.
    */
-  seal(move: SagaMove): Promise<SealedSaga | StayReason | 'gone' | 'accepting'>;
+  group(saga: string): Promise<MovedKeys[] | 'too-many'>;
+  /**
+   * Takes a group out of the shard, and keeps its rows in notes. No call, worker or start finds it there any more.
+   * @returns a reason: it stays. 'running' also if the group is another one by now. 'gone': it is not on the shard.
+   * 'accepting': the shard accepts sagas, and none is moved
+   */
+  seal(move: GroupMove): Promise<SealedMove | StayReason | 'gone' | 'accepting'>;
   /** Those that were sealed, and not handed over yet. @param minAge milliseconds since they were sealed, at least. Default: 0 */
-  sealed(limit: number, minAge?: number): Promise<SealedSaga[]>;
+  sealed(limit: number, minAge?: number): Promise<SealedMove[]>;
   onTheirWay(): Promise<SagasOnTheirWay>;
   /** The revision of this graph. Undefined: the shard does not have it. */
   revisionOf(saga: Pick<SealedSaga, 'name' | 'version' | 'graph'>): Promise<number | undefined>;
-  /** Stores a saga that comes from another shard, unless this move has arrived or was refused. A refusal is final. */
-  arrive(saga: SealedSaga, arrival: Arrival): Promise<'arrived' | StayReason>;
+  /** Stores sagas that come from another shard, unless this move has arrived or was refused. A refusal is final. */
+  arrive(move: SealedMove, arrival: Arrival): Promise<'arrived' | StayReason>;
   /** Refuses a move that has not arrived. 'arrived': it has. */
-  refuse(move: SagaMove, reason: StayReason): Promise<'arrived' | StayReason>;
-  /** The saga has arrived. */
-  handOver(move: SagaMove): Promise<void>;
-  /** The new shard has refused the saga. */
-  putBack(saga: SealedSaga): Promise<void>;
+  refuse(move: SealedMove, reason: StayReason): Promise<'arrived' | StayReason>;
+  /** The sagas have arrived. */
+  handOver(move: SealedMove): Promise<void>;
+  /** The new shard has refused the sagas. */
+  putBack(move: SealedMove): Promise<void>;
   /** Undefined: it was never moved off this shard, or came back from another one by a move. */
   noteOf(target: StoreTarget): Promise<MovedNote | undefined>;
   /** Forgets a saga that was handed over, and exists nowhere any more. */

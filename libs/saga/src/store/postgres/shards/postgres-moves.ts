@@ -1,103 +1,138 @@
 import { diffGraphs } from '../../../definition/describe/diff-graphs.js';
 import type { GraphRecord } from '../../../definition/describe/graph-record.js';
 import type { StoreTarget } from '../../../engine/ports/saga-store.js';
-import type {
-  Arrival,
-  MovableSaga,
-  MovedNote,
-  SagaMove,
-  SagasOnTheirWay,
-  SealedSaga,
-  ShardMoves,
-  StayReason,
+import {
+  type Arrival,
+  type GroupMove,
+  MOST_TOGETHER,
+  type MovableSaga,
+  type MovedKeys,
+  type MovedNote,
+  type SagaMove,
+  type SagasOnTheirWay,
+  type SealedMove,
+  type SealedSaga,
+  type ShardMoves,
+  type StayReason,
 } from '../../../engine/ports/shard-moves.js';
 import type { EngineSql } from '../connection/engine-sql.js';
 import type { Sql } from '../connection/sql.js';
 import { isUuid } from '../connection/uuid.js';
 import { wakeupChannel } from '../connection/wakeup-channel.js';
-import { BELONGINGS } from '../schema/functions/cleanup.function.js';
 import {
-  type Column,
-  columnsSql,
   graphOfSql,
+  groupSql,
+  isGroupedSql,
+  keysSql,
   packSql,
   PLAIN_TEXT,
+  QUEUED,
   staysSql,
-  unpackSql,
 } from './move-rows.sql.js';
+import { MovedRows } from './moved-rows.js';
 
 const WHAT = 'The move of a saga';
-const SEALED = `id AS saga, move, to_shard AS "to", name, correlation_id AS "correlationId", (rows ->> 'version')::int AS version,
-  rows ->> 'graph' AS graph, (rows -> 'rows')::text AS rows`;
+const OWN = `rows #> '{rows,instance,0}'`;
+const SEALED = `move, to_shard AS "to", id, name, correlation_id AS "correlationId", ${OWN} ->> 'lock_key' AS "lockKey",
+  ${OWN} ->> 'parent_id' AS "parentId", (rows ->> 'version')::int AS version, rows ->> 'graph' AS graph, (rows -> 'rows')::text AS rows`;
+const IN_ORDER = `move, (${OWN} ->> 'lock_position')::bigint NULLS FIRST, id`;
 
-/** Moves of sagas in PostgreSQL. The rows of a saga are locked after the row of the shard, and one saga at a time. */
+/** The keys as columns: null where the saga has none. */
+type KeyColumns = { readonly [K in keyof MovedKeys]-?: Exclude<MovedKeys[K], undefined> | null };
+type SealedRow = KeyColumns & Omit<SealedSaga, keyof MovedKeys> & Pick<SealedMove, 'move' | 'to'>;
+
+/** Moves of sagas in PostgreSQL. The rows of a move are locked after the row of the shard, and in the order of their ids. */
 export class PostgresMoves implements ShardMoves {
   private readonly s: string;
-  private known: Promise<{ columns: readonly Column[]; isPartitioned: boolean }> | undefined;
+  private readonly rows: MovedRows;
 
   constructor(
     private readonly sql: EngineSql,
     private readonly schema: string,
   ) {
     this.s = `"${schema}"`;
+    this.rows = new MovedRows(sql, this.s);
   }
 
   async candidates(after: string | undefined, limit: number): Promise<MovableSaga[]> {
     const rows = await this.sql.query<
-      { id: string; name: string; correlation_id: string | null; stays: StayReason | null }[]
+      (KeyColumns & { readonly isGrouped: boolean; readonly stays: StayReason | null })[]
     >(
-      `SELECT i.id, i.name, i.correlation_id, ${staysSql(this.s, 'i')} AS stays
+      `SELECT ${keysSql('i')}, ${isGroupedSql(this.s, 'i')} AS "isGrouped", ${staysSql(this.s, 'i')} AS stays
 FROM (SELECT * FROM ${this.s}.instance WHERE $1::uuid IS NULL OR id > $1::uuid ORDER BY id LIMIT $2) i ${graphOfSql(this.s, 'i')}
 ORDER BY i.id`,
       [after ?? null, limit],
     );
-    return rows.map(({ id, name, correlation_id: correlationId, stays }) => ({
-      ...{ id, name },
-      ...(correlationId !== null && { correlationId }),
+    return rows.map(({ isGrouped, stays, ...keys }) => ({
+      ...{ ...keysOf(keys), isGrouped },
       ...(stays !== null && { stays }),
     }));
   }
 
-  async seal(move: SagaMove): Promise<SealedSaga | StayReason | 'gone' | 'accepting'> {
-    const { columns } = await this.tables();
+  async group(saga: string): Promise<MovedKeys[] | 'too-many'> {
+    const rows = await this.sql.query<KeyColumns[]>(
+      `WITH ${groupSql(this.s)} SELECT ${keysSql('i')} FROM grp JOIN ${this.s}.instance i USING (id) ORDER BY i.id`,
+      [saga, MOST_TOGETHER + 1],
+    );
+    return rows.length > MOST_TOGETHER ? 'too-many' : rows.map(keysOf);
+  }
+
+  async seal(move: GroupMove): Promise<SealedMove | StayReason | 'gone' | 'accepting'> {
+    const { columns } = await this.rows.tables();
     return this.sql.commit(WHAT, async (sql) => {
       await sql.query(PLAIN_TEXT);
       const [shard] = await sql.query<{ accepting: boolean }[]>(
         `SELECT accepting FROM ${this.s}.shard FOR SHARE`,
       );
       if (!shard || shard.accepting) return 'accepting';
-      const locked = await sql.query<object[]>(
-        `SELECT id FROM ${this.s}.instance WHERE id = $1::uuid FOR UPDATE SKIP LOCKED`,
-        [move.saga],
-      );
-      if (locked.length === 0) return (await this.isHere(sql, move.saga)) ? 'running' : 'gone';
-      // Only now: what was committed before the lock counts.
-      const [{ stays }] = await sql.query<[{ stays: StayReason | null }]>(
-        `SELECT ${staysSql(this.s, 'i')} AS stays FROM ${this.s}.instance i ${graphOfSql(this.s, 'i')} WHERE i.id = $1::uuid`,
-        [move.saga],
-      );
-      if (stays !== null) return stays;
-      const [sealed] = await sql.query<[SealedSaga]>(
-        `INSERT INTO ${this.s}.moved AS m (id, name, correlation_id, move, to_shard, state, rows)
+      const held = await this.hold(sql, move.sagas);
+      if (held !== undefined) return held;
+      const sealed = await sql.query<SealedRow[]>(
+        `WITH notes AS (INSERT INTO ${this.s}.moved (id, name, correlation_id, move, to_shard, state, rows)
 SELECT i.id, i.name, i.correlation_id, $2::uuid, $3, 'sealed', json_build_object('version', i.version,
-  'revision', g.revision, 'graph', g.graph::text, 'rows', ${packSql(this.s, columns)})
-FROM ${this.s}.instance i ${graphOfSql(this.s, 'i')} WHERE i.id = $1::uuid
+  'revision', g.revision, 'graph', g.graph::text, 'rows', ${packSql(this.s, columns, 'i.id')})
+FROM ${this.s}.instance i ${graphOfSql(this.s, 'i')} WHERE i.id = ANY($1::uuid[])
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, correlation_id = excluded.correlation_id, move = excluded.move,
   to_shard = excluded.to_shard, state = excluded.state, rows = excluded.rows, at = now()
-RETURNING ${SEALED}`,
-        [move.saga, move.move, move.to],
+RETURNING *) SELECT ${SEALED} FROM notes ORDER BY ${IN_ORDER}`,
+        [move.sagas, move.move, move.to],
       );
-      await this.remove(sql, move.saga);
-      return sealed;
+      await this.rows.remove(sql, move.sagas);
+      return movesOf(sealed)[0]!;
     });
   }
 
-  sealed(limit: number, minAge = 0): Promise<SealedSaga[]> {
-    return this.sql.query(
-      `SELECT ${SEALED} FROM ${this.s}.moved
-WHERE state = 'sealed' AND at <= now() - $2::float8 * interval '1 ms' ORDER BY id LIMIT $1`,
+  /** Locks sagas, and the queues that they are in. Undefined: they may be moved. */
+  private async hold(sql: Sql, sagas: readonly string[]): Promise<StayReason | 'gone' | undefined> {
+    // Before any row, as all that reads a queue and acts on it does.
+    await sql.query(
+      `SELECT ${this.s}.lock_queues_1(array_agg(i.name), array_agg(i.lock_key)) FROM ${this.s}.instance i
+WHERE i.id = ANY($1::uuid[]) AND i.lock_state IS NOT NULL HAVING count(*) > 0`,
+      [sagas],
+    );
+    const locked = await sql.query<object[]>(
+      `SELECT id FROM ${this.s}.instance WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE SKIP LOCKED`,
+      [sagas],
+    );
+    if (locked.length < sagas.length) return (await this.rows.countHere(sql, sagas)) > 0 ? 'running' : 'gone';
+    // Only now: what was committed before the locks counts.
+    const group = await sql.query<{ id: string; stays: StayReason | null }[]>(
+      `WITH ${groupSql(this.s)} SELECT i.id, ${staysSql(this.s, 'i')} AS stays
+FROM grp JOIN ${this.s}.instance i USING (id) ${graphOfSql(this.s, 'i')}`,
+      [sagas[0], sagas.length + 1],
+    );
+    const isSame = group.length === sagas.length && group.every(({ id }) => sagas.includes(id));
+    return group.find(({ stays }) => stays !== null)?.stays ?? (isSame ? undefined : 'running');
+  }
+
+  async sealed(limit: number, minAge = 0): Promise<SealedMove[]> {
+    const rows = await this.sql.query<SealedRow[]>(
+      `SELECT ${SEALED} FROM ${this.s}.moved WHERE state = 'sealed' AND move IN (
+  SELECT move FROM ${this.s}.moved WHERE state = 'sealed' AND at <= now() - $2::float8 * interval '1 ms' ORDER BY id LIMIT $1)
+ORDER BY ${IN_ORDER}`,
       [limit, minAge],
     );
+    return movesOf(rows);
   }
 
   async onTheirWay(): Promise<SagasOnTheirWay> {
@@ -121,54 +156,57 @@ FROM ${this.s}.moved WHERE state = 'sealed'`,
     return stored.find((one) => diffGraphs(one.graph, own).differences.length === 0)?.revision;
   }
 
-  async arrive(saga: SealedSaga, { revision, isHome }: Arrival): Promise<'arrived' | StayReason> {
+  async arrive(move: SealedMove, { revisions, isHome }: Arrival): Promise<'arrived' | StayReason> {
     return this.sql.commit(WHAT, async (sql) => {
       await sql.query(PLAIN_TEXT);
       const [shard] = await sql.query<{ accepting: boolean }[]>(
         `SELECT accepting FROM ${this.s}.shard FOR SHARE`,
       );
-      const known = await this.decided(sql, saga, undefined);
+      const known = await this.decided(sql, move, undefined);
       if (known) return known;
-      const refusal = shard?.accepting ? await this.insert(sql, saga, revision) : 'no-shard';
-      if (refusal === undefined || refusal === 'arrived') {
-        if (refusal === undefined) await this.insertBelongings(sql, saga);
-        await sql.query(`DELETE FROM ${this.s}.moved WHERE id = $1::uuid`, [saga.saga]);
+      const refusal = shard?.accepting ? await this.store(sql, move, revisions) : 'no-shard';
+      if (refusal === undefined) {
+        await sql.query(`DELETE FROM ${this.s}.moved WHERE id = ANY($1::uuid[])`, [idsOf(move)]);
         if (!isHome) await sql.query(`UPDATE ${this.s}.shard SET received = true WHERE NOT received`);
         await sql.query('SELECT pg_notify($1, $2)', [wakeupChannel(this.schema), 'due']);
         return 'arrived';
       }
       await sql.query(`UPDATE ${this.s}.arrived SET refused = $2 WHERE move = $1::uuid`, [
-        saga.move,
+        move.move,
         refusal,
       ]);
       return refusal;
     });
   }
 
-  refuse(move: SagaMove, reason: StayReason): Promise<'arrived' | StayReason> {
+  refuse(move: SealedMove, reason: StayReason): Promise<'arrived' | StayReason> {
     return this.sql.commit(WHAT, async (sql) => (await this.decided(sql, move, reason)) ?? reason);
   }
 
-  async handOver({ saga, move }: SagaMove): Promise<void> {
+  async handOver(move: SealedMove): Promise<void> {
     await this.sql.query(
       `UPDATE ${this.s}.moved SET state = 'handed', rows = NULL, at = now()
-WHERE id = $1::uuid AND move = $2::uuid AND state = 'sealed'`,
-      [saga, move],
+WHERE id = ANY($1::uuid[]) AND move = $2::uuid AND state = 'sealed'`,
+      [idsOf(move), move.move],
     );
   }
 
-  async putBack(saga: SealedSaga): Promise<void> {
+  async putBack(move: SealedMove): Promise<void> {
     await this.sql.commit(WHAT, async (sql) => {
       await sql.query(PLAIN_TEXT);
-      const [note] = await sql.query<{ revision: number }[]>(
+      await this.lockQueues(sql, move);
+      const notes = await sql.query<{ id: string; revision: number }[]>(
         `UPDATE ${this.s}.moved SET state = 'returned', at = now()
-WHERE id = $1::uuid AND move = $2::uuid AND state = 'sealed' RETURNING (rows ->> 'revision')::int AS revision`,
-        [saga.saga, saga.move],
+WHERE id = ANY($1::uuid[]) AND move = $2::uuid AND state = 'sealed' RETURNING id, (rows ->> 'revision')::int AS revision`,
+        [idsOf(move), move.move],
       );
-      if (!note) return;
-      await sql.query(`UPDATE ${this.s}.moved SET rows = NULL WHERE id = $1::uuid`, [saga.saga]);
-      await this.insertInstance(sql, saga, note.revision);
-      await this.insertBelongings(sql, saga);
+      if (notes.length === 0) return;
+      await sql.query(`UPDATE ${this.s}.moved SET rows = NULL WHERE id = ANY($1::uuid[])`, [idsOf(move)]);
+      for (const saga of move.sagas) {
+        const { revision } = notes.find(({ id }) => id === saga.id)!;
+        await this.rows.insert(sql, saga, revision, { lock_state: this.lockStateAgain() });
+        await this.rows.insertBelongings(sql, saga);
+      }
       await sql.query('SELECT pg_notify($1, $2)', [wakeupChannel(this.schema), 'due']);
     });
   }
@@ -203,19 +241,19 @@ SELECT ${columns} FROM ${this.s}.moved WHERE id = $3::uuid AND name = $1 AND cor
   }
 
   async columns(): Promise<string> {
-    const { columns } = await this.tables();
+    const { columns } = await this.rows.tables();
     return columns.map(({ table, name, type }) => `${table}.${name} ${type}`).join(', ');
   }
 
   /** Decides a move once: the first call that stores its row does. Undefined: that was this call, and it has arrived unless it is refused. */
   private async decided(
     sql: Sql,
-    { move, saga }: SagaMove,
+    { move, sagas }: SealedMove,
     refused: StayReason | undefined,
   ): Promise<'arrived' | StayReason | undefined> {
     const stored = await sql.query<object[]>(
       `INSERT INTO ${this.s}.arrived (move, saga_id, refused) VALUES ($1::uuid, $2::uuid, $3) ON CONFLICT DO NOTHING RETURNING move`,
-      [move, saga, refused ?? null],
+      [move, sagas[0]!.id, refused ?? null],
     );
     if (stored.length > 0) return undefined;
     const [row] = await sql.query<[{ refused: StayReason | null }]>(
@@ -225,78 +263,82 @@ SELECT ${columns} FROM ${this.s}.moved WHERE id = $3::uuid AND name = $1 AND cor
     return row.refused ?? 'arrived';
   }
 
-  /** Undefined: it was stored. 'arrived': it is here, since a process has put it back after a failover. */
-  private async insert(
+  /** Stores all sagas of a move, or none. Undefined: they are stored. */
+  private async store(
     sql: Sql,
-    saga: SealedSaga,
-    revision: number,
-  ): Promise<'arrived' | 'correlation-id' | undefined> {
-    if (await this.insertInstance(sql, saga, revision)) return undefined;
-    return (await this.isHere(sql, saga.saga)) ? 'arrived' : 'correlation-id';
+    move: SealedMove,
+    revisions: readonly number[],
+  ): Promise<StayReason | undefined> {
+    if ((await this.lockQueues(sql, move)) && (await this.isHeld(sql, move))) return 'lock-held';
+    const isGroup = move.sagas.length > 1;
+    if (isGroup) await sql.query('SAVEPOINT arrival');
+    for (const [index, saga] of move.sagas.entries()) {
+      if (await this.rows.insert(sql, saga, revisions[index]!, { lock_position: this.nextPosition() }))
+        await this.rows.insertBelongings(sql, saga);
+      // Otherwise it may be here, since a process has put it back after a failover.
+      else if ((await this.rows.countHere(sql, [saga.id])) === 0) {
+        if (isGroup) await sql.query('ROLLBACK TO SAVEPOINT arrival');
+        return 'correlation-id';
+      }
+    }
+    return undefined;
   }
 
-  private async isHere(sql: Sql, id: string): Promise<boolean> {
-    const found = await sql.query<object[]>(`SELECT id FROM ${this.s}.instance WHERE id = $1::uuid`, [id]);
-    return found.length > 0;
-  }
-
-  /** False: its id or its correlation id is taken. */
-  private async insertInstance(sql: Sql, saga: SealedSaga, revision: number): Promise<boolean> {
-    const { columns, isPartitioned } = await this.tables();
-    if (isPartitioned && !(await this.takeCorrelation(sql, saga))) return false;
-    const given = { epoch: 'x.epoch::int + 1', graph_revision: '$2::smallint' };
-    const stored = await sql.query<object[]>(
-      `${unpackSql(this.s, 'instance', columns, given)} ON CONFLICT DO NOTHING RETURNING id`,
-      [saga.rows, revision],
+  /** Whether sagas of the move are in the queues of locks, which are the caller's then. */
+  private async lockQueues(sql: Sql, { sagas }: SealedMove): Promise<boolean> {
+    if (sagas.every(({ lockKey }) => lockKey === undefined)) return false;
+    const locked = await sql.query<object[]>(
+      `SELECT ${this.s}.lock_queues_1(array_agg(x.name), array_agg(x.lock_key)) FROM ${QUEUED} HAVING count(*) > 0`,
+      [sagas.map(({ rows }) => rows)],
     );
-    return stored.length > 0;
+    return locked.length > 0;
   }
 
-  /** Partitions keep correlation ids unique by a table of their own: see correlation.function.ts. */
-  private async takeCorrelation(sql: Sql, { rows }: SealedSaga): Promise<boolean> {
-    const taken = await sql.query<{ saga_id: string | null }[]>(
-      `WITH x AS (SELECT * FROM json_to_recordset($1::json -> 'instance') AS x(id uuid, name text, correlation_id text)), t AS (
-INSERT INTO ${this.s}.correlation AS c (correlation_id, name, saga_id) SELECT correlation_id, name, id FROM x WHERE correlation_id IS NOT NULL
-ON CONFLICT (correlation_id, name) DO UPDATE SET saga_id = excluded.saga_id
-  WHERE NOT EXISTS (SELECT FROM ${this.s}.instance o WHERE o.id = c.saga_id) RETURNING saga_id)
-SELECT t.saga_id FROM x LEFT JOIN t ON true WHERE x.correlation_id IS NULL OR t.saga_id IS NOT NULL`,
-      [rows],
+  /** Whether sagas that are here have one of the locks. */
+  private async isHeld(sql: Sql, { sagas }: SealedMove): Promise<boolean> {
+    const [{ held }] = await sql.query<[{ held: boolean }]>(
+      `SELECT EXISTS (SELECT FROM ${QUEUED} JOIN ${this.s}.instance h ON h.name = x.name AND h.lock_key = x.lock_key
+  AND h.lock_state IN ('held', 'inside')) AS held`,
+      [sagas.map(({ rows }) => rows)],
     );
-    return taken.length > 0;
+    return held;
   }
 
-  private async insertBelongings(sql: Sql, { rows }: SealedSaga): Promise<void> {
-    const { columns } = await this.tables();
-    for (const table of BELONGINGS) await sql.query(unpackSql(this.s, table, columns), [rows]);
+  /** Of a saga in the queue of a lock: behind those that are in it. They have their places from another sequence. */
+  private nextPosition(): string {
+    return `CASE WHEN x.lock_state IS NULL THEN x.lock_position::bigint ELSE nextval('${this.s}.lock_position') END`;
   }
 
-  private async remove(sql: Sql, id: string): Promise<void> {
-    const { isPartitioned } = await this.tables();
-    for (const table of BELONGINGS)
-      await sql.query(`DELETE FROM ${this.s}.${table} WHERE saga_id = $1::uuid`, [id]);
-    if (isPartitioned)
-      await sql.query(
-        `DELETE FROM ${this.s}.correlation c USING ${this.s}.instance i
-WHERE i.id = $1::uuid AND c.correlation_id = i.correlation_id AND c.name = i.name AND c.saga_id = i.id`,
-        [id],
-      );
-    await sql.query(`DELETE FROM ${this.s}.instance WHERE id = $1::uuid`, [id]);
+  /**
+   * Another saga may have taken the lock while this one was on its way: one that was undone. Then both are active, and this one
+   * counts as inside of the other's hold, up to its end.
+   */
+  private lockStateAgain(): string {
+    return `CASE WHEN x.lock_state = 'held' AND EXISTS (SELECT FROM ${this.s}.instance h
+  WHERE h.name = x.name AND h.lock_key = x.lock_key AND h.lock_state = 'held') THEN 'inside' ELSE x.lock_state END`;
   }
+}
 
-  private tables() {
-    this.known ??= this.readTables().catch((error: unknown) => {
-      this.known = undefined;
-      throw error;
-    });
-    return this.known;
-  }
+function keysOf({ id, name, correlationId, lockKey, parentId }: KeyColumns): MovedKeys {
+  return {
+    ...{ id: id!, name: name! },
+    ...(correlationId !== null && { correlationId }),
+    ...(lockKey !== null && { lockKey }),
+    ...(parentId !== null && { parentId }),
+  };
+}
 
-  private async readTables() {
-    const columns = await this.sql.query<Column[]>(columnsSql(this.s));
-    const [{ there }] = await this.sql.query<[{ there: boolean }]>(
-      'SELECT to_regclass($1) IS NOT NULL AS there',
-      [`${this.s}.correlation`],
-    );
-    return { columns, isPartitioned: there };
+/** @param rows those of one move stand together */
+function movesOf(rows: readonly SealedRow[]): SealedMove[] {
+  const moves: (SealedMove & { readonly sagas: SealedSaga[] })[] = [];
+  for (const row of rows) {
+    const { move, to, version, graph, rows: stored } = row;
+    if (moves.at(-1)?.move !== move) moves.push({ move, to, sagas: [] });
+    moves.at(-1)!.sagas.push({ ...keysOf(row), version, graph, rows: stored });
   }
+  return moves;
+}
+
+function idsOf({ sagas }: SealedMove): string[] {
+  return sagas.map(({ id }) => id);
 }
