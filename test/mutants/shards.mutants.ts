@@ -8,6 +8,7 @@ const changes = [specs('shards/shard-down')];
 const commands = [specs('cli/shards')];
 const moves = [specs('shards/move-sagas')];
 const fences = [specs('shards/move-fences')];
+const cutOff = [specs('shards/move-cut-off')];
 const killed = [specs('shards/move-killed')];
 
 export const SHARD_MUTANTS: readonly Mutant[] = [
@@ -148,14 +149,14 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'say that a saga moves to its home although it does not',
-    find: 'const isHome = this.request.knowsAll && this.homeOf(keysOf(sealed)) === to;',
+    find: 'const isHome = this.request.knowsAll && sagas.every((saga) => this.isFoundOn(to, saga));',
     replace: 'const isHome = this.request.knowsAll;',
     killers: routing,
   },
   {
     name: 'hand a saga over that was refused',
-    find: 'await from.moves.putBack(sealed);',
-    replace: 'await from.moves.handOver(sealed);',
+    find: 'await from.moves.putBack(move);',
+    replace: 'await from.moves.handOver(move);',
     killers: [specs('shards/move-cut-off')],
   },
   {
@@ -192,9 +193,63 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'move a saga without its sub-sagas',
-    find: 'OR EXISTS (SELECT FROM ${schema}.instance c WHERE c.parent_id = ${i}.id)',
+    find: 'UNION ALL\n    SELECT c.id, c.parent_id, c.name, c.lock_key, c.lock_state FROM ${schema}.instance c WHERE c.parent_id = s.id',
     replace: '',
     killers: moves,
+  },
+  {
+    name: 'move a sub-saga without its parent',
+    find: 'SELECT p.id, p.parent_id, p.name, p.lock_key, p.lock_state FROM ${schema}.instance p WHERE p.id = s.parent_id\n    UNION ALL',
+    replace: '',
+    killers: cutOff,
+  },
+  {
+    name: 'move the holder of a lock without those that wait for it',
+    find: 'WHERE s.lock_state IS NOT NULL AND l.name = s.name AND',
+    replace: 'WHERE s.lock_state IS NOT NULL AND l.id = s.id AND l.name = s.name AND',
+    killers: moves,
+  },
+  {
+    name: 'move a group without those that came to it since it was read',
+    find: "(isSame ? undefined : 'running')",
+    replace: '(isSame ? undefined : undefined)',
+    killers: fences,
+  },
+  {
+    name: 'give a lock to a second saga by a move',
+    find: "if ((await this.lockQueues(sql, move)) && (await this.isHeld(sql, move))) return 'lock-held';",
+    replace: 'await this.lockQueues(sql, move);',
+    killers: moves,
+  },
+  {
+    name: 'keep the places in the queue of a lock that another shard has given',
+    find: "CASE WHEN x.lock_state IS NULL THEN x.lock_position::bigint ELSE nextval('${this.s}.lock_position') * ${CALL_PLACES} END",
+    replace: 'x.lock_position::bigint',
+    killers: fences,
+  },
+  {
+    name: 'store the sagas of a lock in the order of their ids',
+    find: "(${OWN} ->> 'lock_position')::bigint NULLS FIRST, id",
+    replace: 'id DESC',
+    killers: moves,
+  },
+  {
+    name: 'lose a saga that comes back while another one has its lock',
+    find: "h.lock_state = 'held') THEN 'inside' ELSE x.lock_state END",
+    replace: "h.lock_state = 'held') THEN x.lock_state ELSE x.lock_state END",
+    killers: fences,
+  },
+  {
+    name: 'leave a part of a family on the shard that has refused the rest',
+    find: "if (isGroup) await sql.query('ROLLBACK TO SAVEPOINT arrival');",
+    replace: '',
+    killers: cutOff,
+  },
+  {
+    name: 'try a group again for each of its sagas',
+    find: 'if (this.seen.has(saga.id)) continue;',
+    replace: '',
+    killers: cutOff,
   },
   {
     name: 'decide a move again at each call',
@@ -210,8 +265,8 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'store a saga on a shard that is drained meanwhile',
-    find: "const refusal = shard?.accepting ? await this.insert(sql, saga, revision) : 'no-shard';",
-    replace: "const refusal = shard ? await this.insert(sql, saga, revision) : 'no-shard';",
+    find: "const refusal = shard?.accepting ? await this.store(sql, move, revisions) : 'no-shard';",
+    replace: "const refusal = shard ? await this.store(sql, move, revisions) : 'no-shard';",
     killers: fences,
   },
   {
@@ -222,7 +277,7 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep the note of a saga that has come back by a move',
-    find: 'await sql.query(`DELETE FROM ${this.s}.moved WHERE id = $1::uuid`, [saga.saga]);',
+    find: 'await sql.query(`DELETE FROM ${this.s}.moved WHERE id = ANY($1::uuid[])`, [idsOf(move)]);',
     replace: '',
     killers: fences,
   },

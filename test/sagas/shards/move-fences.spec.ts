@@ -210,6 +210,19 @@ describe('sagas in the queue of a lock', () => {
     expect(await apps.idsOn('eu')).toEqual([]);
   });
 
+  test('are behind those that wait on their new shard, whatever their places were', async () => {
+    const ids = await startQueue();
+    await apps.sql('eu', 'UPDATE saga.instance SET lock_position = lock_position - 1000000');
+    await drain('eu');
+    const sealed = (await eu.seal({ sagas: ids, move: randomUUID(), to: 'us' })) as SealedMove;
+    // It comes later, and is not in the queue yet.
+    const later = await app.sagas.start(AccountSaga, {}, { shard: 'us', delay: '1h' });
+    expect(await us.arrive(sealed, { revisions: [1, 1], isHome: true })).toBe('arrived');
+    await eu.handOver(sealed);
+    const rows = await apps.sql<{ id: string }>('us', 'SELECT id FROM saga.instance ORDER BY lock_position');
+    expect(rows.map(({ id }) => id)).toEqual([later.id, ...ids]);
+  });
+
   test('that come back while another one has taken the lock are active beside it, up to their end', async () => {
     const ids = await startQueue();
     await drain('eu');

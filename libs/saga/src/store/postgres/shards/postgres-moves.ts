@@ -19,6 +19,7 @@ import type { EngineSql } from '../connection/engine-sql.js';
 import type { Sql } from '../connection/sql.js';
 import { isUuid } from '../connection/uuid.js';
 import { wakeupChannel } from '../connection/wakeup-channel.js';
+import { CALL_PLACES } from '../schema/functions/start.function.js';
 import {
   graphOfSql,
   groupSql,
@@ -304,9 +305,9 @@ SELECT ${columns} FROM ${this.s}.moved WHERE id = $3::uuid AND name = $1 AND cor
     return held;
   }
 
-  /** Of a saga in the queue of a lock: behind those that are in it. They have their places from another sequence. */
+  /** The place of a saga in the queue of a lock: behind those that are in it, since its old place is of another sequence. */
   private nextPosition(): string {
-    return `CASE WHEN x.lock_state IS NULL THEN x.lock_position::bigint ELSE nextval('${this.s}.lock_position') END`;
+    return `CASE WHEN x.lock_state IS NULL THEN x.lock_position::bigint ELSE nextval('${this.s}.lock_position') * ${CALL_PLACES} END`;
   }
 
   /**
