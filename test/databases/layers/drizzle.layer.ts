@@ -13,7 +13,6 @@ export const DRIZZLE: LayerSubject<DrizzleTransaction<Database>> = {
   name: 'Drizzle',
   open: async (url, connections = 10) => {
     const pool = new pg.Pool({ connectionString: url, max: connections });
-    pool.on('error', () => undefined);
     const db = drizzle({ client: pool, schema });
     return {
       database: drizzleDatabase(db),

@@ -11,7 +11,6 @@ export const KYSELY: LayerSubject<Transaction<Schema>> = {
   name: 'Kysely',
   open: async (url, connections = 10) => {
     const pool = new pg.Pool({ connectionString: url, max: connections });
-    pool.on('error', () => undefined);
     const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
     return {
       database: kyselyDatabase(db, pool),

@@ -6,7 +6,6 @@ export const PG: LayerSubject<pg.PoolClient> = {
   name: 'pg',
   open: async (url, connections = 10) => {
     const pool = new pg.Pool({ connectionString: url, max: connections });
-    pool.on('error', () => undefined);
     return {
       database: pgDatabase(pool),
       source: pool,

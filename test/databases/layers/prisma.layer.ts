@@ -39,7 +39,6 @@ export const PRISMA: LayerSubject<Transaction> = {
     const pool = new pg.Pool({ connectionString: url, max: connections });
     const { PrismaClient } = require(await prismaClientOf(SCHEMA)) as { PrismaClient: ClientClass };
     const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
-    pool.on('error', () => undefined);
     return {
       database: prismaDatabase(prisma),
       source: prisma,

@@ -56,8 +56,13 @@ export class KnexPool implements PgPool {
     );
   }
 
-  /** Each connection that is lent may be new. */
-  on(_event: 'connect' | 'acquire', listener: (client: PgClient) => void): void {
-    this.listeners.push(listener);
+  /** Each connection that is lent may be new. Of idle ones that are lost Knex takes care itself. */
+  on(event: 'connect' | 'acquire', listener: (client: PgClient) => void): void;
+  on(event: 'error', listener: (error: Error) => void): void;
+  on(
+    event: 'connect' | 'acquire' | 'error',
+    listener: ((client: PgClient) => void) | ((error: Error) => void),
+  ): void {
+    if (event !== 'error') this.listeners.push(listener as (client: PgClient) => void);
   }
 }

@@ -10,6 +10,8 @@ export interface PgPool {
   connect(callback: TakeClient): void;
   /** Calls a function for each connection that is new, or that is lent. */
   on(event: 'connect' | 'acquire', listener: (client: PgClient) => void): unknown;
+  /** Calls a function when an idle connection is lost. */
+  on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 /** Returns a connection to its pool. With an error, the pool closes the connection. */
