@@ -235,8 +235,8 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lose a saga that comes back while another one has its lock',
-    find: "h.lock_state = 'held') THEN 'inside' ELSE x.lock_state END",
-    replace: "h.lock_state = 'held') THEN x.lock_state ELSE x.lock_state END",
+    find: "IS NOT NULL THEN 'inside' ELSE x.lock_state END",
+    replace: 'IS NOT NULL THEN x.lock_state ELSE x.lock_state END',
     killers: fences,
   },
   {

@@ -66,7 +66,7 @@ LEFT JOIN LATERAL (
   ORDER BY g.revision DESC LIMIT 1) g ON true`;
 
 /** The columns of a saga that decide where its home is. @param i the alias of the instance row */
-export const keysSql = (i: string): string =>
+export const keyColumns = (i: string): string =>
   `${i}.id, ${i}.name, ${i}.correlation_id AS "correlationId", ${i}.lock_key AS "lockKey", ${i}.parent_id AS "parentId"`;
 
 /** Whether others move with a saga. @param i the alias of the instance row */

@@ -24,7 +24,7 @@ import {
   graphOfSql,
   groupSql,
   isGroupedSql,
-  keysSql,
+  keyColumns,
   packSql,
   PLAIN_TEXT,
   QUEUED,
@@ -59,7 +59,7 @@ export class PostgresMoves implements ShardMoves {
     const rows = await this.sql.query<
       (KeyColumns & { readonly isGrouped: boolean; readonly stays: StayReason | null })[]
     >(
-      `SELECT ${keysSql('i')}, ${isGroupedSql(this.s, 'i')} AS "isGrouped", ${staysSql(this.s, 'i')} AS stays
+      `SELECT ${keyColumns('i')}, ${isGroupedSql(this.s, 'i')} AS "isGrouped", ${staysSql(this.s, 'i')} AS stays
 FROM (SELECT * FROM ${this.s}.instance WHERE $1::uuid IS NULL OR id > $1::uuid ORDER BY id LIMIT $2) i ${graphOfSql(this.s, 'i')}
 ORDER BY i.id`,
       [after ?? null, limit],
@@ -72,7 +72,7 @@ ORDER BY i.id`,
 
   async group(saga: string): Promise<MovedKeys[] | 'too-many'> {
     const rows = await this.sql.query<KeyColumns[]>(
-      `WITH ${groupSql(this.s)} SELECT ${keysSql('i')} FROM grp JOIN ${this.s}.instance i USING (id) ORDER BY i.id`,
+      `WITH ${groupSql(this.s)} SELECT ${keyColumns('i')} FROM grp JOIN ${this.s}.instance i USING (id) ORDER BY i.id`,
       [saga, MOST_TOGETHER + 1],
     );
     return rows.length > MOST_TOGETHER ? 'too-many' : rows.map(keysOf);
@@ -107,8 +107,9 @@ RETURNING *) SELECT ${SEALED} FROM notes ORDER BY ${IN_ORDER}`,
   private async hold(sql: Sql, sagas: readonly string[]): Promise<StayReason | 'gone' | undefined> {
     // Before any row, as all that reads a queue and acts on it does.
     await sql.query(
+      // Not IS NOT NULL: a plan made while no saga was in a queue would read instance_lock_queue from end to end.
       `SELECT ${this.s}.lock_queues_1(array_agg(i.name), array_agg(i.lock_key)) FROM ${this.s}.instance i
-WHERE i.id = ANY($1::uuid[]) AND i.lock_state IS NOT NULL HAVING count(*) > 0`,
+WHERE i.id = ANY($1::uuid[]) AND coalesce(i.lock_state, '') <> '' HAVING count(*) > 0`,
       [sagas],
     );
     const locked = await sql.query<object[]>(
@@ -298,8 +299,7 @@ SELECT ${columns} FROM ${this.s}.moved WHERE id = $3::uuid AND name = $1 AND cor
   /** Whether sagas that are here have one of the locks. */
   private async isHeld(sql: Sql, { sagas }: SealedMove): Promise<boolean> {
     const [{ held }] = await sql.query<[{ held: boolean }]>(
-      `SELECT EXISTS (SELECT FROM ${QUEUED} JOIN ${this.s}.instance h ON h.name = x.name AND h.lock_key = x.lock_key
-  AND h.lock_state IN ('held', 'inside')) AS held`,
+      `SELECT count(h.id) > 0 AS held FROM ${QUEUED} CROSS JOIN LATERAL (${this.holder('held')} UNION ALL ${this.holder('inside')}) h`,
       [sagas.map(({ rows }) => rows)],
     );
     return held;
@@ -315,8 +315,13 @@ SELECT ${columns} FROM ${this.s}.moved WHERE id = $3::uuid AND name = $1 AND cor
    * counts as inside of the other's hold, up to its end.
    */
   private lockStateAgain(): string {
-    return `CASE WHEN x.lock_state = 'held' AND EXISTS (SELECT FROM ${this.s}.instance h
-  WHERE h.name = x.name AND h.lock_key = x.lock_key AND h.lock_state = 'held') THEN 'inside' ELSE x.lock_state END`;
+    return `CASE WHEN x.lock_state = 'held' AND ${this.holder('held')} IS NOT NULL THEN 'inside' ELSE x.lock_state END`;
+  }
+
+  /** A saga that has the lock of x. Two selects, for each state has its index; LIMIT, so that none of them is read as a whole. */
+  private holder(state: 'held' | 'inside'): string {
+    return `(SELECT h.id FROM ${this.s}.instance h
+  WHERE h.name = x.name AND h.lock_key = x.lock_key AND h.lock_state = '${state}' LIMIT 1)`;
   }
 }
 
