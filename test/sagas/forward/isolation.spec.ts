@@ -6,9 +6,11 @@ import { TestApps } from '../../support/test-app.js';
 const apps = TestApps.onOwnDatabase();
 /** What is not handed over, or woken, is not found by looking either. */
 const NO_POLL = { worker: { pollInterval: '1h' } };
+/** Milliseconds. So long that a busy machine renews it in time: a lease that is lost is another attempt. */
+const LEASE = 4_000;
 const LEVELS = ['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'];
 const completed = async (...handles: SagaHandle[]) => {
-  const outcomes = await Promise.all(handles.map((handle) => handle.outcome({ timeout: '20s' })));
+  const outcomes = await Promise.all(handles.map((handle) => handle.outcome({ timeout: '60s' })));
   expect(outcomes.map(({ status }) => status)).toEqual(handles.map(() => 'completed'));
 };
 
@@ -55,7 +57,7 @@ describe.each(LEVELS)('a transactional step at %s', (level) => {
     const { Transfer, seen, goOn, attempts } = scene(level);
     const { sagas } = await apps.start({
       sagas: [Transfer],
-      options: { worker: { lease: '1s', pollInterval: '1h' } },
+      options: { worker: { lease: LEASE, pollInterval: '1h' } },
     });
     const handle = await sagas.start(Transfer, { waits: true });
     await seen.opened;
@@ -77,12 +79,12 @@ test.each(LEVELS)(
         attempts += 1;
         await manager.query(`SET TRANSACTION ISOLATION LEVEL ${level}`);
         await manager.query('SELECT count(*) FROM saga.instance');
-        await pause(1_500);
+        await pause(1.3 * LEASE);
       }
     }
     const { sagas } = await apps.start({
       sagas: [Slow],
-      options: { worker: { lease: '1s', pollInterval: '1h' } },
+      options: { worker: { lease: LEASE, pollInterval: '1h' } },
     });
     const handle = await sagas.start(Slow, {});
     await completed(handle);

@@ -267,7 +267,7 @@ describe('a step whose result cannot be encoded', () => {
       }
       const app = await apps.start({
         sagas: [LockedSaga],
-        options: { codec, worker: { lease: '300ms', pollInterval: '20ms' } },
+        options: { codec, worker: { lease: '2s', pollInterval: '20ms' } },
       });
       const saga = await app.sagas.start(LockedSaga, undefined);
       expect(await saga.outcome()).toMatchObject({ status: 'completed', results: { work: 'done' } });
