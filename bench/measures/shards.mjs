@@ -35,6 +35,11 @@ class Side {
   async open() {
     await this.servers.prepare();
     this.child = fork(SELF, this.servers.urls, { execArgv: process.execArgv });
+    this.ended = once(this.child, 'exit').then(([code]) => {
+      throw new Error(`the application of ${this.name} ended with ${code}`);
+    });
+    // close() ends it, and nothing waits for it then.
+    this.ended.catch(() => undefined);
     await this.answer();
   }
 
@@ -65,10 +70,7 @@ class Side {
 
   /** What the application says next. */
   async answer() {
-    const ended = once(this.child, 'exit').then(([code]) =>
-      Promise.reject(new Error(`the application of ${this.name} ended with ${code}`)),
-    );
-    const [message] = await Promise.race([once(this.child, 'message'), ended]);
+    const [message] = await Promise.race([once(this.child, 'message'), this.ended]);
     return message;
   }
 
