@@ -1,8 +1,8 @@
 // What a saga costs with four servers, beside one server: each side has servers of its own with the same settings, and one
-// application, which is a process of its own. Both sides run the same sagas in turns, with as many in flight in all, and
-// 10 connections to each server. Two kinds of saga: three steps that do nothing, and the five steps of the order demo's saga. All servers
+// application, which is a process of its own. Both sides run the same sagas in turns, with as many in flight on each server, and
+// 10 connections to each. Two kinds of saga: three steps that do nothing, and the five steps of the order demo's saga. All servers
 // share the disk and the processors.
-// --servers=4 --kinds=plain,order --windows=1000,4000 in flight of each application --n=20000 in each turn (half as many orders) --rounds=5
+// --servers=4 --kinds=plain,order --windows=250,1000 in flight on each server --n=20000 in each turn (half as many orders) --rounds=5
 // --warm=3000
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -43,8 +43,8 @@ class Side {
     await this.answer();
   }
 
-  async work(load) {
-    this.child.send(load);
+  async work({ window, ...load }) {
+    this.child.send({ ...load, window: window * this.servers.urls.length });
     return this.answer();
   }
 
@@ -106,7 +106,7 @@ async function together(sides, load) {
 }
 
 function report(sides, { kind, window, n: sagas }, measured, complete) {
-  const flight = `${window.toLocaleString('en')} in flight`;
+  const flight = `${window.toLocaleString('en')} in flight on each`;
   for (const [round, costs] of measured.entries())
     for (const side of sides)
       emit(
@@ -124,7 +124,7 @@ async function measure(sides) {
   for (const side of sides) await side.open();
   const ran = [];
   const total = { plain: 0, order: 0 };
-  for (const window of numbers(args.windows ?? '1000,4000'))
+  for (const window of numbers(args.windows ?? '250,1000'))
     for (const kind of KINDS) {
       const load = { kind, window, n: sagasOf[kind] };
       ran.push([load, await together(sides, load)]);
