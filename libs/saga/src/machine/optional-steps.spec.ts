@@ -104,7 +104,9 @@ describe('an optional step', () => {
     );
     expect(permanentlyFailed({ state: suspended }, undefined)).toEqual(['tickets']);
     expect(evolve(trip, suspended, { type: 'retried', step: 'car' })).toBe(suspended);
-    expect(actionsOf(trip, evolve(trip, suspended, { type: 'retried' }))).toEqual(['run tickets']);
+    const retried = evolve(trip, suspended, { type: 'retried' });
+    expect(actionsOf(trip, retried)).toEqual(['run tickets']);
+    expect(stepState(retried, 'car')).toMatchObject({ status: 'failed', continued: true });
   });
 
   it('does not bring the saga back to a savepoint, nor make it stuck behind a pivot', () => {

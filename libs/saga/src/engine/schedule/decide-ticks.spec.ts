@@ -29,6 +29,9 @@ describe('a tick', () => {
   test('that was missed starts one if it is the last, by default', () => {
     expect(decided(0, 19)).toEqual([10, 10]);
     expect(decided(0, 47)).toEqual([40, 40]);
+    // Several of them since a time that is looked at as a whole.
+    const often = (after: number) => (Math.floor(after / 100) + 1) * 100;
+    expect(decided(0, 47, { next: often })).toEqual([47, 47]);
   });
 
   test('that was missed starts none with none, unless it is less than a minute old', () => {
