@@ -1,11 +1,8 @@
-import { CompiledQuery, type ControlledTransaction, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { CallbackSession } from '../../libs/saga/src/databases/layer/callback-session.js';
-import { clientByPid } from '../../libs/saga/src/databases/layer/client-by-pid.js';
-import type { PgPool } from '../../libs/saga/src/store/postgres/connection/pg-types.js';
+import type { PgClient, PgPool } from '../../libs/saga/src/store/postgres/connection/pg-types.js';
+import { TransactionWatch } from '../../libs/saga/src/store/postgres/connection/transaction-watch.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
-
-type Transaction = ControlledTransaction<object>;
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -17,36 +14,34 @@ beforeEach(() => {
   pool.on('error', () => undefined);
 });
 
-/** As MikroORM 7 opens transactions. */
-async function controlled<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-  const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
-  const transaction = await db.startTransaction().execute();
+/** A layer that returns a connection only after its ROLLBACK, as Kysely did for controlled transactions. */
+async function keeping<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  await client.query('BEGIN');
   try {
-    const result = await work(transaction);
-    await transaction.commit().execute();
+    const result = await work(client);
+    await client.query('COMMIT');
+    client.release();
     return result;
   } catch (error) {
-    await transaction.rollback().execute();
+    await client.query('ROLLBACK');
+    client.release();
     throw error;
   }
 }
 
-const session = () => {
-  const own = pool as unknown as PgPool;
-  const pidOf = async (transaction: Transaction) => {
-    const { rows } = await transaction.executeQuery(CompiledQuery.raw('SELECT pg_backend_pid() AS pid'));
-    return (rows[0] as { pid: number }).pid;
-  };
-  return new CallbackSession<Transaction>({
-    ...{ pool: own, open: controlled },
-    clientOf: (transaction) => clientByPid('Kysely', own, () => pidOf(transaction)),
+const session = () =>
+  new CallbackSession<pg.PoolClient>({
+    ...{ pool: pool as unknown as PgPool, open: keeping },
+    clientOf: (client) => client as unknown as PgClient,
   });
-};
 
 test('a connection that was lost returns to its pool, although its layer keeps it', async () => {
   const lost = session();
   const client = (await lost.connect()) as unknown as pg.Client;
   client.on('error', () => undefined);
+  // As the engine does with a connection of a step.
+  TransactionWatch.on(client as unknown as PgClient);
   const end = new Promise((resolve) => client.once('end', resolve));
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();

@@ -71,7 +71,7 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
     in: 'methodContextOf',
     find: 'return (tags, method) => outside.runInAsyncScope(() => (run ? run(tags ?? {}, method) : method()));',
     replace: 'return (tags, method) => (run ? run(tags ?? {}, method) : method());',
-    killers: [specs('databases/ambient')],
+    killers: [specs('nest/ambient')],
   },
   {
     name: 'take a savepoint for good whose failed statement was caught, unlike postgres.js',

@@ -124,7 +124,7 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
     name: 'start a saga that is on its way to another shard',
     find: 'if (waited >= from.movePatience) throw onItsWay(from, note);',
     replace: 'if (waited >= from.movePatience) return undefined;',
-    killers: routing,
+    killers: [specs('shards/move-races')],
   },
   {
     name: 'look for the note of a saga before the saga',

@@ -212,7 +212,7 @@ describe('sagas in the queue of a lock', () => {
 
   test('are behind those that wait on their new shard, whatever their places were', async () => {
     const ids = await startQueue();
-    await apps.sql('eu', 'UPDATE saga.instance SET lock_position = lock_position - 1000000');
+    await apps.sql('eu', 'UPDATE saga.instance SET lock_position = lock_position - 1000000000');
     await drain('eu');
     const sealed = (await eu.seal({ sagas: ids, move: randomUUID(), to: 'us' })) as SealedMove;
     // It comes later, and is not in the queue yet.
