@@ -216,6 +216,7 @@ test('families come back as a whole if one of their correlation ids is taken, wh
     const isWhole = await moveOne(at);
     expect(await moveOne(0)).toEqual({ moved: {}, stayed: { 'correlation-id': 4 }, more: false });
     expect(await apps.idsOn('eu')).toEqual(ids);
+    expect(await apps.idsOn('us')).toHaveLength(1);
     if (isWhole) break;
   }
   expect(await rows()).toEqual(before);
