@@ -41,7 +41,7 @@ test('a connection that was lost returns to its pool, although its layer keeps i
   const client = (await lost.connect()) as unknown as pg.Client;
   client.on('error', () => undefined);
   // As the engine does with a connection of a step.
-  TransactionWatch.on(client as unknown as PgClient);
+  TransactionWatch.on(client);
   const end = new Promise((resolve) => client.once('end', resolve));
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();
