@@ -6,8 +6,8 @@
  * `.ci/run` tries those of `QUICK`, and the workflows all of them.
  */
 
-/** The oldest and the newest versions, both formats of modules, all database layers, and a strict package manager. */
-export const QUICK = ['oldest-entries', 'newest', 'nest12-layers', 'pnpm'];
+/** The oldest and the newest versions, both formats of modules, and all database layers. */
+export const QUICK = ['oldest-entries', 'newest', 'nest12-layers'];
 
 /** Versions of Node, by the packages of npm that bring its binary. */
 export const NODES = { 20: '20.19.0', 22: '22.23.3', 24: '24.21.0' };

@@ -11,7 +11,7 @@ const { default: Sequencer } = createRequire(createRequire(import.meta.url).reso
  */
 export const LONGEST = [
   'test/packaging/packed-consumer.spec.ts',
-  'test/packaging/without-typeorm.spec.ts',
+  'test/packaging/without-typeorm.slow.spec.ts',
   'test/chaos/kill.spec.ts',
   'test/simulation/simulation.spec.ts',
   'test/simulation/shards.spec.ts',
@@ -21,7 +21,7 @@ export const LONGEST = [
   'docs/api-reference.spec.ts',
   'test/chaos/waiting.spec.ts',
   'apps/credit-demo/src/demo/scenarios.spec.ts',
-  'test/options/unknown-keys.spec.ts',
+  'test/options/unknown-keys.slow.spec.ts',
   'test/chaos/family.spec.ts',
   'test/chaos/remote-steps.spec.ts',
   'test/chaos/rig.spec.ts',
