@@ -120,8 +120,7 @@ test('shards move empties a drained shard, and says which sagas stay', async () 
   const ids = [];
   for (let n = 0; n < 3; n++) ids.push((await app.sagas.start(PaymentSaga, {}, { shard: 'eu' })).id);
   const other = await app.sagas.start(PaymentSaga, {}, { shard: 'us' });
-  const held = 'SELECT id FROM saga.instance WHERE locked_by IS NOT NULL';
-  for (const shard of ['eu', 'us']) await until(async () => (await apps.sql(shard, held)).length === 0);
+  for (const shard of ['eu', 'us']) await apps.idle(shard);
   const early = await shards('shards move eu', 'eu', 'us');
   expect([early.code, early.error]).toEqual([
     expect.any(Number),

@@ -35,6 +35,7 @@ export const LONGEST = [
   'test/declared/flows.spec.ts',
   'test/chaos/at-once.spec.ts',
   'test/simulation/schedules.spec.ts',
+  'libs/saga/src/machine/graph.properties.spec.ts',
   'libs/saga/src/machine/graph.properties.slow.spec.ts',
   'test/world/world.slow.spec.ts',
   'test/sagas/shards/move-cut-off.slow.spec.ts',

@@ -50,9 +50,7 @@ export class MemoryMoves implements ShardMoves {
 
   async candidates(after: string | undefined, limit: number): Promise<MovableSaga[]> {
     const ids = [...this.rows.byId.keys()].sort().filter((id) => after === undefined || id > after);
-    return ids.slice(0, limit).map((id) => {
-      return { ...keysOf(this.rows.byId.get(id)!), isGrouped: false };
-    });
+    return ids.slice(0, limit).map((id) => ({ ...keysOf(this.rows.byId.get(id)!), isGrouped: false }));
   }
 
   async group(saga: string): Promise<MovedKeys[]> {

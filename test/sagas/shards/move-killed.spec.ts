@@ -27,8 +27,7 @@ beforeEach(async () => {
   for (const name of ['eu', 'us']) await app.sagas.admit(name);
   const start = () => app.sagas.start(PaymentSaga, {}, { shard: 'eu' });
   ids = (await Promise.all([start(), start(), start()])).map(({ id }) => id).sort();
-  const waiting = 'SELECT id FROM saga.instance WHERE locked_by IS NULL AND rank_at IS NULL';
-  await until(async () => (await apps.sql('eu', waiting)).length === ids.length);
+  await apps.idle('eu');
   await app.sagas.drain('eu');
 });
 afterEach(async () => {

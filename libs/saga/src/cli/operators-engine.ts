@@ -69,7 +69,6 @@ export async function onDatabase<T>(
   const pool = openPool({
     ...{ connectionString: database, application_name: 'saga', connectionTimeoutMillis: PATIENCE },
   });
-  pool.on('error', () => undefined);
   try {
     return await work(new EngineSql(new PgDatabase(pool)), schema);
   } finally {

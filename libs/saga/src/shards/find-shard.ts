@@ -1,5 +1,6 @@
 import type { MovedNote } from '../engine/ports/shard-moves.js';
 import type { StoreTarget } from '../engine/ports/saga-store.js';
+import type { NewSaga } from '../engine/ports/stored-saga.js';
 import { SagaShardUnavailableError } from '../errors.js';
 import type { Shard } from './shard.js';
 import { ranked } from './rendezvous.js';
@@ -17,9 +18,15 @@ export function keyOf(target: StoreTarget): string {
   return 'id' in target ? `id ${target.id}` : `correlation ${target.name} ${target.correlationId}`;
 }
 
-/** The key by which the sagas of a lock have their home. */
-export function lockHomeKey(name: string, lockKey: string): string {
-  return `lock ${name} ${lockKey}`;
+/** The key by which a saga has its home: its lock key first, since sagas of one lock have one home. */
+export function homeKeyOf({
+  id,
+  name,
+  correlationId,
+  lockKey,
+}: Pick<NewSaga, 'id' | 'name' | 'correlationId' | 'lockKey'>): string {
+  if (lockKey !== undefined) return `lock ${name} ${lockKey}`;
+  return keyOf(correlationId === undefined ? { id } : { name, correlationId });
 }
 
 /** Returns the shard whose number an id carries. Undefined: none has it. */

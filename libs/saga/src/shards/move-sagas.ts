@@ -8,7 +8,7 @@ import type {
   StayReason,
 } from '../engine/ports/shard-moves.js';
 import { newId } from '../shared/new-id.js';
-import { keyOf, lockHomeKey } from './find-shard.js';
+import { homeKeyOf } from './find-shard.js';
 import { ranked } from './rendezvous.js';
 
 /** A shard in a move, as its database describes it now. */
@@ -208,12 +208,6 @@ class SagaMover {
     this.stayed[reason] = (this.stayed[reason] ?? 0) + (counted?.length ?? 1);
     for (const { id } of counted ?? []) this.seen.add(id);
   }
-}
-
-/** The key by which a saga, and all that move with it, have their home. */
-function homeKeyOf({ id, name, correlationId, lockKey }: MovedKeys): string {
-  if (lockKey !== undefined) return lockHomeKey(name, lockKey);
-  return keyOf(correlationId === undefined ? { id } : { name, correlationId });
 }
 
 function stillAccepts(shard: string): SagaStateError {

@@ -5,7 +5,7 @@ import { SagaMovedAway } from '../engine/ports/shard-moves.js';
 import type { StartResult } from '../engine/ports/start-result.js';
 import type { NewSaga } from '../engine/ports/stored-saga.js';
 import type { StoreTarget } from '../engine/ports/saga-store.js';
-import { keyOf, locate, lockHomeKey } from './find-shard.js';
+import { homeKeyOf, locate } from './find-shard.js';
 import { ranked } from './rendezvous.js';
 import { idOnShard, shardNumberOf } from './shard-id.js';
 import type { Shard } from './shard.js';
@@ -92,7 +92,8 @@ async function shardFor(
   chosen: Shard | undefined,
 ): Promise<Shard> {
   const unique = uniqueKeyOf(saga);
-  const key = routingKeyOf(saga, unique);
+  // Without either it may start anywhere.
+  const key = unique || saga.lockKey !== undefined ? homeKeyOf(saga) : undefined;
   if (!chosen && key === undefined) return anyShard(saga.id, shards);
   const inOrder = ranked(shards, key ?? '');
   const target = chosen ?? inOrder.find(({ accepting }) => accepting);
@@ -122,12 +123,6 @@ export function shardNamed(name: unknown, shards: readonly Shard[], what: string
 function uniqueKeyOf({ id, name, correlationId, fresh }: StartedSaga): StoreTarget | undefined {
   if (correlationId !== undefined) return { name, correlationId };
   return fresh ? undefined : { id };
-}
-
-/** Undefined: the saga may start anywhere. */
-function routingKeyOf({ name, lockKey }: StartedSaga, unique: StoreTarget | undefined): string | undefined {
-  if (lockKey !== undefined) return lockHomeKey(name, lockKey);
-  return unique && keyOf(unique);
 }
 
 /**

@@ -9,8 +9,6 @@ import type { PostgresJsClient, PostgresJsOptions } from './postgres-js-client.j
  */
 export function poolBeside(client: PostgresJsClient): pg.Pool {
   const pool = new pg.Pool(settingsOf(client.options));
-  // The server has closed a connection that was idle.
-  pool.on('error', () => undefined);
   const end = client.end.bind(client);
   client.end = async (options) => {
     await Promise.all([end(options), pool.ended ? undefined : pool.end()]);
