@@ -100,10 +100,10 @@ const engineRun = (engine, name, args, round, nodeFlags = []) => ({
 });
 
 /** A run of one of the suite's measures. */
-const measureRun = ({ name, quick: small }, round) => ({
+const measureRun = ({ name, quick: small, nodeFlags }, round) => ({
   title: `measure     ${name}`,
   args: [at(`measures/${name}.mjs`), ...(quick ? small : []), ...(sizes[name] ?? [])],
-  round,
+  ...{ round, nodeFlags },
 });
 
 /** What is to be run, in order. */

@@ -1,5 +1,6 @@
 // The measures of the suite, each a file of this folder and a process of its own. Sizes are the files' defaults, here are
 // those of a quick look. `once`: has rounds of its own, or needs none.
+// `nodeFlags`: those of its process, where they are not the ones of all.
 export const MEASURES = [
   { name: 'in-flight', quick: ['--n=6000', '--warm=500'] },
   {
@@ -31,6 +32,7 @@ export const MEASURES = [
   { name: 'costs', quick: ['--n=6000'] },
   { name: 'start-up', quick: ['--starts=1'], once: true },
   { name: 'profile', quick: ['--n=8000', '--warm=2000'] },
+  { name: 'warm-up', quick: ['--seconds=1'], nodeFlags: [] },
   { name: 'limit', quick: ['--n=8000'] },
   { name: 'bare-commits', quick: ['--n=200', '--warm=500', '--blocks=2'] },
   { name: 'memory-in-flight', quick: ['--sagas=1000', '--loop=3000', '--looks=3', '--warm=1000'] },

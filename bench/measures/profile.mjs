@@ -1,10 +1,11 @@
-// Where the time of a loaded process goes, by a sampling profiler, and where PostgreSQL's does, by pg_stat_statements.
-// --n=100000 --warm=20000 --window=1000
+// Where the time of a loaded process goes, by a sampling profiler, and where PostgreSQL's does, by pg_stat_statements: with
+// sagas that complete, that roll back because the last step is refused, and whose steps fail twice, one after the other.
+// --n=100000 (a quarter of them of sagas that fail) --warm=20000 --window=1000
 import { Session } from 'node:inspector/promises';
 import { admin } from '../lib/database.mjs';
 import { args, createDatabase, emit, run, withApp } from './lib.mjs';
 import { closedLoop } from './loops.mjs';
-import { sagaOfSteps } from './sagas.mjs';
+import { failingSaga, refusedSaga, sagaOfSteps } from './sagas.mjs';
 import { allThere } from './stored.mjs';
 
 const n = args.n ?? 100_000;
@@ -13,10 +14,27 @@ const window = args.window ?? 1_000;
 /** µs. */
 const SAMPLING_INTERVAL = 500;
 
+const KINDS = [
+  { kind: 'completed', saga: sagaOfSteps(3, { name: 'completed' }), count: n, metric: 'us_per_saga' },
+  {
+    ...{ kind: 'compensated', saga: refusedSaga(3, 'compensated'), count: Math.ceil(n / 4) },
+    ...{ metric: 'compensated_us_per_saga' },
+    stored: { status: 'compensated', stepStatus: ['completed', 'failed'] },
+  },
+  {
+    ...{ kind: 'retried', saga: failingSaga(3, 'retried'), count: Math.ceil(n / 4) },
+    metric: 'retried_us_per_saga',
+  },
+];
+
 /** By the name of what runs, if it is V8's or the system's, and by its file. The first that fits. */
 const PLACES = [
   ['Node: collects garbage', { name: /^\(garbage collector\)$/ }],
   ['Node: has nothing to do', { name: /^\(idle\)$/ }],
+  [
+    'Node: makes errors and their stacks',
+    { name: /^(defaultPrepareStackTrace|get stack|SagaError|captureStackTrace)$/ },
+  ],
   ['Node: sends statements (system call)', { name: /^(writev|write\w*String|writeBuffer)$/ }],
   ['Node: runs promises', { name: /^(runMicrotasks|processTicksAndRejections)$/ }],
   ['Node: the engine', { url: '/saga/dist/engine/' }],
@@ -62,22 +80,36 @@ async function statements(db) {
   return new Map(rows.map(({ place, us }) => [place, us]));
 }
 
+/** @returns [place, µs of all sagas][] of Node, then of PostgreSQL */
+async function lookAt(db, service, { saga, count }) {
+  await closedLoop(service, saga, { n: Math.min(count, warm), window });
+  const before = await statements(db);
+  const ran = await profiled(() => closedLoop(service, saga, { n: count, window }));
+  const after = await statements(db);
+  const server = [...after].map(([place, us]) => [place, us - (before.get(place) ?? 0)]);
+  return { ran, node: [...ran.times], server };
+}
+
 await run(async () => {
   const db = await createDatabase();
-  const Plain = sagaOfSteps(3);
-  const { ran, before, after } = await withApp({ db, sagas: [Plain] }, async (service) => {
-    await closedLoop(service, Plain, { n: warm, window });
-    const before = await statements(db);
-    const ran = await profiled(() => closedLoop(service, Plain, { n, window }));
-    return { ran, before, after: await statements(db) };
+  const sagas = KINDS.map(({ saga }) => saga);
+  const looks = await withApp({ db, sagas }, async (service) => {
+    const all = [];
+    for (const kind of KINDS) all.push({ ...kind, ...(await lookAt(db, service, kind)) });
+    return all;
   });
-  const complete = await allThere(db, { sagas: warm + n });
-  const tell = (where, us, of) =>
-    emit(
-      { us_per_saga: us / n, share_pct: of && (100 * us) / of },
-      { where, n, in_flight: window, complete },
-    );
-  emit(ran.stalls, { n, in_flight: window, complete });
-  for (const [where, us] of ran.times) tell(where, us, 1e6 * ran.secs);
-  for (const [where, us] of after) tell(where, us - (before.get(where) ?? 0), undefined);
+  let complete = true;
+  for (const { kind, count, stored } of KINDS) {
+    const all = Math.min(count, warm) + count;
+    complete = (await allThere(db, { sagas: all, name: kind, mixed: true, ...stored })) && complete;
+  }
+  for (const { count, metric, ran, node, server } of looks) {
+    const params = { n: count, in_flight: window, complete };
+    if (metric === 'us_per_saga') emit(ran.stalls, params);
+    for (const [where, us] of node) {
+      const share = metric === 'us_per_saga' && { share_pct: (100 * us) / (1e6 * ran.secs) };
+      emit({ [metric]: us / count, ...share }, { where, ...params });
+    }
+    for (const [where, us] of server) emit({ [metric]: us / count }, { where, ...params });
+  }
 });

@@ -203,8 +203,21 @@ export const TABLES = [
     rows: ['where', 'where'],
     most: Infinity,
     columns: [
-      ['us_per_saga', 'µs per saga'],
+      ['us_per_saga', 'µs per saga that completes'],
       ['share_pct', '% of the time'],
+      ['compensated_us_per_saga', 'µs per saga that rolls back'],
+      ['retried_us_per_saga', 'µs per saga with six retries'],
+    ],
+  },
+  {
+    name: 'warm-up',
+    title: 'A new process',
+    rows: ['after_ms', 'ms after the load began'],
+    most: Infinity,
+    columns: [
+      RATE,
+      ['node_cpu_pct', 'CPU of Node, %'],
+      ['collecting_pct', 'of the time, Node collects garbage, %'],
     ],
   },
   {
