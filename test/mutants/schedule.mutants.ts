@@ -3,6 +3,7 @@ import { type Mutant, specs } from './mutant.js';
 /** Mutants of schedules: which ticks start a saga, and when. */
 const times = [specs('schedule/cron-times')];
 const decided = [specs('schedule/decide-ticks'), specs('simulation/schedules')];
+const locked = [specs('schedule/saga-schedules')];
 const processes = [specs('simulation/schedules')];
 
 export const SCHEDULE_MUTANTS: readonly Mutant[] = [
@@ -52,7 +53,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     name: 'decide a tick by what was read before the lock',
     find: 'const due = stored && dueTicks(schedule, stored, now);',
     replace: 'const due = stored && { tick, decidedUntil: Math.max(tick ?? 0, stored.decidedUntil) };',
-    killers: processes,
+    killers: locked,
   },
   {
     name: 'start a saga beside one that has not ended, though the schedule skips',
