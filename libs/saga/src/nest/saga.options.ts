@@ -98,8 +98,8 @@ export interface SagaModuleOptions {
    */
   recoveryWindow?: Duration | false;
   /**
-   * The maximum size of what is kept for `recoveryWindow`, in bytes; the oldest is dropped first. A saga counts for 2 kB
-   * and its payloads. Default: 64 MiB.
+   * The maximum size of what is kept for `recoveryWindow`, in bytes; the oldest is dropped first. A saga counts for 2 kB,
+   * its payloads and its errors. Default: 64 MiB.
    */
   maxRecoveryBytes?: number;
   /**

@@ -1,4 +1,5 @@
 import type { SerializedError } from '../../definition/types/saga-failure.js';
+import { ownText } from '../../shared/own-text.js';
 
 /**
  * The first line of a stack that is not the method's: the call of the method by the engine. All below is the same for every
@@ -18,5 +19,5 @@ export function withMethodStacks(error: SerializedError): SerializedError {
 function endedAtCall(stack: string): string {
   const call = stack.search(CALL);
   const first = stack.search(/\n\s+at /);
-  return call > first ? stack.slice(0, call) : stack;
+  return call > first ? ownText(stack.slice(0, call)) : stack;
 }

@@ -1,8 +1,9 @@
+import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { type SagaState, type StepState, stepState } from '../../machine/saga-state.js';
 import type { Checkpoint } from './checkpoint.js';
 import type { NewSaga, SentSignal, StoredSaga } from './stored-saga.js';
 
-// What users' payloads add to a statement, in characters: all else that a row holds is small.
+// What users' payloads and errors add to a statement, in characters: all else that a row holds is small.
 
 export const sizeOfStart = ({ input = '' }: Pick<NewSaga, 'input'>): number => input.length;
 
@@ -44,11 +45,19 @@ function sizeOfAll(steps: SagaState['steps']): number {
 /** So many steps take less time to look at than to remember. */
 const MANY = 1_000;
 
-function sizeOfStep({ result, items, wait }: StepState): number {
+function sizeOfStep({ result, items, wait, errors }: StepState): number {
   let size = (result?.length ?? 0) + (wait?.payload?.length ?? 0);
   if (items) for (const item of items) size += item.length;
+  for (const error of errors) size += sizeOfError(error);
   return size;
 }
+
+function sizeOfError({ message, stack = '', cause }: SerializedError): number {
+  return ERROR_BYTES + message.length + stack.length + (cause ? sizeOfError(cause) : 0);
+}
+
+/** What an error takes beside its texts. */
+const ERROR_BYTES = 200;
 
 /** A saga of this size, or less, is small: a worker bounds how many of them it holds, and not their bytes. */
 export const SMALL_SAGA = 32 * 1024;

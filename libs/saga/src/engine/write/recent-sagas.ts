@@ -8,7 +8,7 @@ import type { MadeCheckpoint } from './made-checkpoint.js';
 export interface RecoveryBounds {
   /** Milliseconds. */
   readonly window: number;
-  /** A character of a payload counts as a byte. */
+  /** A character of a payload, or of an error, counts as a byte. */
   readonly bytes: number;
 }
 
@@ -86,7 +86,8 @@ const COMPACT_AT = 4_096;
 /** The sagas that this process lately started and ran, within a time and a number of bytes: the oldest are forgotten. */
 export class RecentSagas {
   private readonly known = new SlotMap<string, KnownSaga>();
-  private queue: KnownSaga[] = [];
+  /** Undefined: it has left the queue, and holds nothing any more. */
+  private queue: (KnownSaga | undefined)[] = [];
   private head = 0;
   private bytes = 0;
 
@@ -135,7 +136,7 @@ export class RecentSagas {
 
   /** Oldest first. */
   all(): KnownSaga[] {
-    return this.queue.slice(this.head).filter(({ isForgotten }) => !isForgotten);
+    return this.queue.slice(this.head).filter((entry): entry is KnownSaga => entry?.isForgotten === false);
   }
 
   /** Forgets what is too old, or too much. */
@@ -143,8 +144,9 @@ export class RecentSagas {
     const oldest = this.clock.monotonic() - this.bounds.window;
     for (; this.head < this.queue.length; this.head += 1) {
       const entry = this.queue[this.head]!;
+      if (!entry.isForgotten && entry.queuedAt >= oldest && this.bytes <= this.bounds.bytes) break;
+      this.queue[this.head] = undefined;
       if (entry.isForgotten) continue;
-      if (entry.queuedAt >= oldest && this.bytes <= this.bounds.bytes) break;
       if (entry.queuedAt === entry.at) this.forget(entry);
       else {
         // It was written since: it takes its turn again.
