@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { Saga, Step } from '../../libs/saga/src/index.js';
 import { SagaTest } from '../../libs/saga/src/testing/index.js';
 
@@ -24,6 +26,18 @@ test('a method that does real work does not time out because the machine gives t
   const { outcome } = await SagaTest.of(ReadsFiles).run({});
   expect(outcome).toMatchObject({ status: 'completed', results: { read: 'read' } });
 });
+
+// Before Node 22.19, a thread does not know its own CPU time.
+(process.threadCpuUsage ? test : test.skip)(
+  'it does not time out either while other threads of the process have all the CPU time',
+  async () => {
+    const busy = new Worker('for (;;);', { eval: true });
+    await once(busy, 'online');
+    const { outcome } = await SagaTest.of(ReadsFiles).run({});
+    await busy.terminate();
+    expect(outcome).toMatchObject({ status: 'completed', results: { read: 'read' } });
+  },
+);
 
 const folder = mkdtempSync(join(tmpdir(), 'real-work-'));
 /** A read of it waits until something is written. */

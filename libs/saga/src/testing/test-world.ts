@@ -18,7 +18,7 @@ import { VirtualTime } from './virtual-time.js';
 const LEASE = 100 * 365 * 86_400_000;
 /**
  * How long (ms) a method may do something real before virtual time goes on without it: both of real time and of the
- * CPU time of this process, since on a busy machine half a second may pass in which the method never has its turn.
+ * CPU time of this thread, since on a busy machine half a second may pass in which the method never has its turn.
  */
 const REAL_PATIENCE = 500;
 /** How long (ms) files may be read and written meanwhile: that ends by itself, but on a busy machine it takes its time. */
@@ -91,14 +91,14 @@ export class TestWorld {
   async settle(): Promise<void> {
     await this.started;
     const began = performance.now();
-    let quiet = { since: began, cpu: process.cpuUsage() };
+    let quiet = { since: began, cpu: cpuUsage() };
     const isPatient = () =>
       performance.now() - quiet.since < REAL_PATIENCE || cpuSince(quiet.cpu) < REAL_PATIENCE;
     do {
       await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setImmediate(resolve));
       if (this.calls.inProgress > 0 && usesFiles() && performance.now() - began < FILE_PATIENCE)
-        quiet = { since: performance.now(), cpu: process.cpuUsage() };
+        quiet = { since: performance.now(), cpu: cpuUsage() };
     } while (this.calls.inProgress > 0 && isPatient());
   }
 
@@ -165,9 +165,13 @@ export class TestWorld {
   }
 }
 
-/** CPU time of this process in ms. */
+/** Of this thread: a test runner may run other tests in other threads. Before Node 22.19, only that of the process is known. */
+const cpuUsage: typeof process.cpuUsage = (before) =>
+  process.threadCpuUsage ? process.threadCpuUsage(before) : process.cpuUsage(before);
+
+/** CPU time in ms. */
 function cpuSince(before: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(before);
+  const { user, system } = cpuUsage(before);
   return (user + system) / 1_000;
 }
 
