@@ -62,14 +62,26 @@ export const FAILOVER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep what is older than the recovery window',
-    find: 'if (entry.queuedAt >= oldest && this.bytes',
-    replace: 'if (this.bytes',
+    find: 'if (!entry.isForgotten && entry.queuedAt >= oldest && this.bytes',
+    replace: 'if (!entry.isForgotten && this.bytes',
     killers: window,
   },
   {
     name: 'keep more than the bytes of the recovery window',
-    find: 'if (entry.queuedAt >= oldest && this.bytes <= this.bounds.bytes) break;',
-    replace: 'if (entry.queuedAt >= oldest) break;',
+    find: 'if (!entry.isForgotten && entry.queuedAt >= oldest && this.bytes <= this.bounds.bytes) break;',
+    replace: 'if (!entry.isForgotten && entry.queuedAt >= oldest) break;',
+    killers: window,
+  },
+  {
+    name: 'hold what has been forgotten until the queue is made anew',
+    find: 'this.queue[this.head] = undefined;',
+    replace: '',
+    killers: window,
+  },
+  {
+    name: 'count no errors among what is kept of a saga',
+    find: 'for (const error of errors) size += sizeOfError(error);',
+    replace: '',
     killers: window,
   },
   {
