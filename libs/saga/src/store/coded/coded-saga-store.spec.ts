@@ -14,13 +14,8 @@ import {
   WORKER,
 } from '../contract/store-subject.contract.js';
 import { MemorySagaStore } from '../memory/memory-saga-store.js';
-import { memorySubject } from '../memory/memory-subject.contract.js';
-import { describeSagaStore } from '../saga-store.contract.js';
 import { CodedSagaStore } from './coded-saga-store.js';
-import { coded, old, plain, withOutbox } from './coded-subject.contract.js';
-
-describeSagaStore('CodedSagaStore over memory', () => withOutbox(memorySubject(coded)));
-describeSagaStore('CodedSagaStore without a codec', () => memorySubject(plain));
+import { coded, old, plain } from './coded-subject.contract.js';
 
 const SECRET = 'marker-7f3a';
 const said = (extra = {}) => ({ name: 'Declined', message: SECRET, stack: `at ${SECRET}`, ...extra });
