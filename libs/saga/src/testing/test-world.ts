@@ -165,7 +165,10 @@ export class TestWorld {
   }
 }
 
-/** Of this thread: a test runner may run other tests in other threads. Before Node 22.19, only that of the process is known. */
+/**
+ * The CPU time of this thread, because a test runner may run other tests in other threads. Before Node 22.19, only that of
+ * the process is known.
+ */
 const cpuUsage: typeof process.cpuUsage = (before) =>
   process.threadCpuUsage ? process.threadCpuUsage(before) : process.cpuUsage(before);
 
