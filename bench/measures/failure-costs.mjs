@@ -34,8 +34,11 @@ async function walBetween(from, to) {
 }
 
 async function costOf(db, service, kind) {
-  const from = await lsn();
-  const { costs, stalls } = await costing(db, () => closedLoop(service, KINDS[kind], { n, window }));
+  const { costs, stalls, from } = await costing(db, async () => {
+    // Behind the checkpoint, which may remove what is before it.
+    const from = await lsn();
+    return { ...(await closedLoop(service, KINDS[kind], { n, window })), from };
+  });
   const { records, images } = await walBetween(from, await lsn());
   return {
     record_bytes_per_saga: records / n,

@@ -107,6 +107,12 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     killers: contract('saga store a claim'),
   },
   {
+    name: 'claim a long backlog by a plan for an empty table',
+    find: 'const ask = this.tookMany ? this.query : this.prepared;',
+    replace: 'const ask = this.prepared;',
+    killers: [specs('claim/claim-plan')],
+  },
+  {
     name: 'claim without raising the epoch',
     in: 'claimSql',
     find: 'epoch = i.epoch + 1,',

@@ -52,13 +52,15 @@ interface Round {
  */
 export class SagaClaims {
   private keyedFirst = false;
+  /** The last claim took many. */
+  private tookMany = false;
 
   constructor(
     /** Each statement is a transaction of its own. */
     private readonly query: Query,
     private readonly sql: Statements,
     private readonly reader: SagaReader,
-    /** Sends the claim itself. To plan it takes as long as to take a few sagas. */
+    /** Sends the claim itself, if it is expected to take few sagas. To plan it takes as long as to take a few. */
     private readonly prepared: Query = query,
     private readonly position = new BacklogPosition(),
   ) {}
@@ -134,7 +136,10 @@ export class SagaClaims {
     sagas: readonly ClaimedSaga[],
   ): Promise<Claim & Pick<Round, 'isPartial'>> {
     const { from } = this.position;
-    const rows = await this.prepared<ClaimedRow>(this.sql.claim, [
+    // A connection keeps the plan of a prepared statement. If it was made while the tables were nearly empty, it reads the
+    // whole table, and compares each row with each saga that is taken, until PostgreSQL analyses the table.
+    const ask = this.tookMany ? this.query : this.prepared;
+    const rows = await ask<ClaimedRow>(this.sql.claim, [
       ...namesAndVersions(sagas),
       ...[limit, lease.worker, lease.duration],
       ...[this.reader.pageBytes, Math.floor(Math.min(bytes.room, Number.MAX_SAFE_INTEGER)), bytes.alone],
@@ -142,6 +147,7 @@ export class SagaClaims {
     ]);
     const { now, next_due_at, heavy, last } = rows[0]!;
     const taken = inOrder(rows.filter((row) => row.id !== null));
+    this.tookMany = taken.length >= MANY;
     const isPartial = this.position.claimed({ from, limit, taken: taken.length, last });
     const anew = taken.filter((row) => row.torn || row.in_parts);
     const read = await this.orGiveBack(this.readAll(leasesOf(anew), lease), leasesOf(taken), lease);
@@ -242,6 +248,9 @@ function goesOn(request: ClaimRequest, { ready, waiting, isPartial }: Round): bo
     ready.length >= request.limit && request.sagas.every(({ concurrency }) => concurrency === undefined);
   return waiting > 0 && !isFull;
 }
+
+/** So many sagas of one claim share the time that it takes to plan it. */
+const MANY = 100;
 
 const ALL_ROOM: ClaimBytes = { room: Infinity, alone: true };
 
