@@ -28,7 +28,7 @@ test('a method that does real work does not time out because the machine gives t
 });
 
 // Before Node 22.19, a thread does not know its own CPU time.
-(process.threadCpuUsage ? test : test.skip)(
+('threadCpuUsage' in process ? test : test.skip)(
   'it does not time out either while other threads of the process have all the CPU time',
   async () => {
     const busy = new Worker('for (;;);', { eval: true });
