@@ -80,7 +80,7 @@ async function statements(db) {
   return new Map(rows.map(({ place, us }) => [place, us]));
 }
 
-/** @returns [place, µs of all sagas][] of Node, then of PostgreSQL */
+/** A warm run of sagas of one kind. `node` and `server`: µs of all sagas by place. */
 async function lookAt(db, service, { saga, count }) {
   await closedLoop(service, saga, { n: Math.min(count, warm), window });
   const before = await statements(db);

@@ -110,7 +110,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     name: 'claim a long backlog by a plan for an empty table',
     find: 'const ask = this.tookMany ? this.query : this.prepared;',
     replace: 'const ask = this.prepared;',
-    killers: [specs('claim/claim-plan')],
+    killers: [specs('claim/backlog-position')],
   },
   {
     name: 'claim without raising the epoch',
