@@ -153,6 +153,8 @@ inBrowser('an operator who has only the dashboard', () => {
       await browser.visit(`${url}/sagas#/saga/${id}`),
       await browser.visit(`${url}/sagas#/saga/${id}`),
     ];
+    for (const { page } of [ada, bob])
+      await page.getByText("It waits for the signal 'bureau-report' for step 'report'").waitFor();
     await abort(ada.page, 'Ada');
     await ada.page.getByText('Proposed. 1 more operator must do the same.').waitFor();
     await bob.page.locator('.history').getByText('abort proposed by Ada, while running').waitFor();

@@ -261,6 +261,8 @@ describe('actions of operators are recorded, and a missing saga rejects them', (
   test('an action that needs a second approval waits for it', async () => {
     const { sagas, client } = await apps.start({ sagas: [Waiting], options: { approvals: { abort: 2 } } });
     const { id } = await sagas.start(Waiting, {});
+    // A proposal is for the saga as it is: it is void once a step is stored.
+    await until(async () => (await sagas.get(id)).waitingFor?.kind === 'signal');
     const first = await client.post(`/api/sagas/${id}/abort`, { by: 'ada' });
     expect([first.status, first.body]).toEqual([200, { done: false, approvals: 1, needed: 2 }]);
     const second = await client.post(`/api/sagas/${id}/abort`, { by: 'bob' });

@@ -62,8 +62,8 @@ test('a daemon finds the primary behind a standby, and lists from the standby th
     await until(async () => {
       const { body } = await client.get('/api/sagas');
       const { items, asOf } = body as { items: { id: string; status: string }[]; asOf?: string };
-      expect(asOf).toEqual(expect.any(String));
-      return items[0]?.status === 'completed';
+      // A standby without the tables yet cannot be read: the primary answers for ten seconds.
+      return asOf !== undefined && items[0]?.status === 'completed';
     });
     const listed = await saga(['list', '--json', '--url', listOf('read-write')]);
     expect(listed).toMatchObject({ code: 0, error: '' });

@@ -55,7 +55,11 @@ describe('with readFrom', () => {
     const { sagas, client } = app;
     const first = await greeted(app, 'a');
     const listed = async (): Promise<string[]> => (await sagas.find()).items.map(({ id }) => id);
-    const isListed = (id: string) => async () => (await listed()).includes(id);
+    // A standby without the tables yet cannot be read: the primary answers for ten seconds.
+    const isListed = (id: string) => async () => {
+      const { items, asOf } = await sagas.find();
+      return asOf && items.some((item) => item.id === id);
+    };
     await until(isListed(first));
     const { items, asOf } = await sagas.find();
     expect(items).toContainEqual(expect.objectContaining({ id: first, saga: 'greet' }));
@@ -100,8 +104,7 @@ describe('with readFrom', () => {
     const id = await greeted(app, 'd');
     await until(async () => {
       const { items, asOf } = await app.sagas.find();
-      expect(asOf).toBeInstanceOf(Date);
-      return items[0]?.id === id;
+      return asOf && items[0]?.id === id;
     });
   });
 
