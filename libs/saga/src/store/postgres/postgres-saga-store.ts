@@ -100,7 +100,7 @@ export class PostgresSagaStore implements SagaStore {
     const query = this.queryOn(sql);
     this.pauses = new PostgresPauses(query, this.statements, this.channel);
     this.stepSlots = new StepSlots(query, this.statements);
-    this.claims = new SagaClaims(query, this.statements, this.reader, calls.repeating('claim'));
+    this.claims = new SagaClaims(query, this.statements, this.reader);
     this.checkpoints = new SagaCheckpoints(sql, calls, this.statements, { schema, writes: this.writes });
     this.transactions = new StepTransactions(sql, this.checkpoints, this.statements, {
       notify: (on) => this.notify(on, 'due'),

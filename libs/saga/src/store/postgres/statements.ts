@@ -1,12 +1,12 @@
 import { CHECKPOINT_ARGUMENTS } from './schema/functions/checkpoint.function.js';
 import { FAMILY_ARGUMENTS } from './schema/functions/family.function.js';
 import { CHECKPOINT_PUBLISH_ARGUMENTS } from './schema/functions/checkpoint-publish.function.js';
+import { CLAIM_ARGUMENTS } from './schema/functions/claim.function.js';
 import { START_ARGUMENTS } from './schema/functions/start.function.js';
 import { callSql } from './checkpoint/call.sql.js';
 import { fenced, relaxed } from './checkpoint/relaxed.sql.js';
 import { Select } from './checkpoint/select.js';
 import { unsavedSql } from './checkpoint/unsaved.sql.js';
-import { claimSql } from './claim/claim.sql.js';
 import { claimedSql, giveBackSql } from './claim/claimed.sql.js';
 import {
   endTaskSql,
@@ -98,7 +98,7 @@ const plainStatements = (s: string) => ({
   startRejectingGuarded: `SELECT c.id, ${NOW} FROM ${guarded(s, 'start_rejecting_1')}`,
   lockHolders: `SELECT w.n, ${s}.lock_holder_1(w.name, w.key) AS holder FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)`,
   unsaved: unsavedSql(s),
-  claim: claimSql(s),
+  claim: `SELECT * FROM ${callSql(s, 'claim_1', CLAIM_ARGUMENTS)}`,
   claimLimited: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_limited_1', 8)}`,
   claimKeyed: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_keyed_1', 8)}`,
   claimed: claimedSql(s),

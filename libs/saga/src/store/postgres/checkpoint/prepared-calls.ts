@@ -1,6 +1,5 @@
 import type { EngineSql } from '../connection/engine-sql.js';
 import type { Sql } from '../connection/sql.js';
-import type { Query } from '../read/saga-reader.js';
 import type { Writes } from '../statements.js';
 import { type Select, setting } from './select.js';
 import { isUnprepared } from '../connection/transient-errors.js';
@@ -56,15 +55,6 @@ export class PreparedCalls {
   }
 
   /**
-   * Sends one statement again and again with other parameters, prepared under this name. It fails like any other
-   * statement of the application's database layer.
-   */
-  repeating(name: string): Query {
-    return (text, parameters) =>
-      this.sendPrepared<never>(name, text, parameters, (error) => this.sql.failure(text, error));
-  }
-
-  /**
    * The hot path goes to the application's pool directly, as a prepared statement: on an idle server a fifth of the
    * time of such a call was spent on parsing it. Behind a pooler that does not know of prepared statements it is
    * sent plainly.
@@ -78,12 +68,7 @@ export class PreparedCalls {
     return this.sendPrepared<Row>(name, text, parameters);
   }
 
-  private async sendPrepared<Row>(
-    name: string,
-    text: string,
-    parameters: unknown[],
-    failure: (error: Error) => Error = withoutValues,
-  ): Promise<Row[]> {
+  private async sendPrepared<Row>(name: string, text: string, parameters: unknown[]): Promise<Row[]> {
     const { sql } = this;
     if (!this.prepares) return sql.query(text, parameters);
     sql.logger?.logQuery(text);
@@ -95,7 +80,7 @@ export class PreparedCalls {
       });
       return rows;
     } catch (error) {
-      if (!isUnprepared(error)) throw failure(error as Error);
+      if (!isUnprepared(error)) throw withoutValues(error as Error);
       this.prepares = false;
       return sql.query(text, parameters);
     }

@@ -34,7 +34,7 @@ const query: Query = async <R>(text: string, parameters: unknown[]) =>
   (await client.query(text, parameters)).rows as R[];
 /** @param position where the clock of its place stands still */
 const claimsWith = (position = new BacklogPosition(() => 0)) => {
-  const claims = new SagaClaims(query, sql, new SagaReader(query, sql, PAGE_BYTES), query, position);
+  const claims = new SagaClaims(query, sql, new SagaReader(query, sql, PAGE_BYTES), position);
   return async (name: string, limit = TOOK) =>
     (await claims.claim({ lease: WORKER, sagas: [{ name, version: 1 }], limit })).sagas.map(({ id }) => id);
 };
@@ -116,15 +116,14 @@ const PLANNED_CALLS = 5;
 test('a backlog that comes while the plan of the claim is one for an empty table is claimed by index all the same', async () => {
   const took = 1_000;
   const prepared: Query = async <R>(text: string, values: unknown[]) =>
-    (await client.query({ name: 'claim', text, values })).rows as R[];
-  const claims = new SagaClaims(query, sql, new SagaReader(query, sql, PAGE_BYTES), prepared);
+    (await client.query({ name: text.slice(0, 60), text, values })).rows as R[];
+  const claims = new SagaClaims(prepared, sql, new SagaReader(prepared, sql, PAGE_BYTES));
   const claim = async (name: string) =>
     (await claims.claim({ lease: WORKER, sagas: [{ name, version: 1 }], limit: took })).sagas.length;
   // Other tests have left pages in it. Nothing analyses it in between, since all is one transaction.
   await client.query('TRUNCATE saga.instance CASCADE');
   for (let n = 0; n <= PLANNED_CALLS; n += 1) expect(await claim(uniqueName())).toBe(0);
   const { name } = await backlogOf(10_000);
-  expect(await claim(name)).toBe(took);
   const before = await readOf('saga.instance');
   expect(await claim(name)).toBe(took);
   expect((await readOf('saga.instance')) - before).toBeLessThan(took);

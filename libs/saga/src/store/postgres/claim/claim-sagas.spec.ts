@@ -255,8 +255,8 @@ test('a saga that ended at a raised isolation level is no longer due once its lo
       const rows = await query<R>(text, parameters);
       if (text === sql.claim) {
         await ending.dequeue({ id: first, epoch: held!.epoch, lock: { name, key: 'k' } } as Checkpoint);
-        // As if the claim had waited for the row: it is read anew.
-        return rows.map((row) => ({ ...row, torn: true }));
+        // As if the claim had left its steps to a statement of their own: it is read anew.
+        return rows.map((row) => ({ ...row, in_parts: true }));
       }
       return rows;
     },

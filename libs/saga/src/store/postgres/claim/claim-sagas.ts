@@ -17,17 +17,14 @@ interface LimitedRow {
   readonly next_due_at: number | null;
 }
 
-interface ClaimedRow extends StoredSagaRow {
+/** The first row of a claim; see claim.function.ts. */
+interface ClaimRow {
   readonly now: number;
   readonly next_due_at: number | null;
   /** How many were left, for want of room for their bytes. */
   readonly heavy: number;
   /** See PositionedClaim. */
   readonly last: number | null;
-  /** Its steps and signals are older than the row itself. */
-  readonly torn: boolean;
-  /** The first row has what is due, in its order; the others have null. */
-  readonly ids: readonly string[] | null;
 }
 
 /** What claims have come to so far. */
@@ -52,16 +49,12 @@ interface Round {
  */
 export class SagaClaims {
   private keyedFirst = false;
-  /** The last claim took many. */
-  private tookMany = false;
 
   constructor(
     /** Each statement is a transaction of its own. */
     private readonly query: Query,
     private readonly sql: Statements,
     private readonly reader: SagaReader,
-    /** Sends the claim itself, if it is expected to take few sagas. To plan it takes as long as to take a few. */
-    private readonly prepared: Query = query,
     private readonly position = new BacklogPosition(),
   ) {}
 
@@ -136,27 +129,20 @@ export class SagaClaims {
     sagas: readonly ClaimedSaga[],
   ): Promise<Claim & Pick<Round, 'isPartial'>> {
     const { from } = this.position;
-    // A connection keeps the plan of a prepared statement. If it was made while the tables were nearly empty, it reads the
-    // whole table, and compares each row with each saga that is taken, until PostgreSQL analyses the table.
-    const ask = this.tookMany ? this.query : this.prepared;
-    const rows = await ask<ClaimedRow>(this.sql.claim, [
+    const [claim, ...taken] = (await this.query<ClaimRow | StoredSagaRow>(this.sql.claim, [
       ...namesAndVersions(sagas),
       ...[limit, lease.worker, lease.duration],
       ...[this.reader.pageBytes, Math.floor(Math.min(bytes.room, Number.MAX_SAFE_INTEGER)), bytes.alone],
       from ?? null,
-    ]);
-    const { now, next_due_at, heavy, last } = rows[0]!;
-    const taken = inOrder(rows.filter((row) => row.id !== null));
-    this.tookMany = taken.length >= MANY;
+    ])) as [ClaimRow, ...StoredSagaRow[]];
+    const { now, next_due_at, heavy, last } = claim;
     const isPartial = this.position.claimed({ from, limit, taken: taken.length, last });
-    const anew = taken.filter((row) => row.torn || row.in_parts);
+    const anew = taken.filter((row) => row.in_parts);
     const read = await this.orGiveBack(this.readAll(leasesOf(anew), lease), leasesOf(taken), lease);
     const whole = new Map(read.map((saga) => [saga.id, saga]));
     return {
-      // One that is torn and not found again is another's by now.
-      sagas: taken.flatMap((row) =>
-        row.torn || row.in_parts ? (whole.get(row.id) ?? []) : toStoredSaga(row),
-      ),
+      // One that is not found again is another's by now.
+      sagas: taken.flatMap((row) => (row.in_parts ? (whole.get(row.id) ?? []) : toStoredSaga(row))),
       now,
       nextDueAt: next_due_at ?? undefined,
       heavy: heavy > 0,
@@ -249,9 +235,6 @@ function goesOn(request: ClaimRequest, { ready, waiting, isPartial }: Round): bo
   return waiting > 0 && !isFull;
 }
 
-/** So many sagas of one claim share the time that it takes to plan it. */
-const MANY = 100;
-
 const ALL_ROOM: ClaimBytes = { room: Infinity, alone: true };
 
 /** What there is room for once these are taken. */
@@ -281,11 +264,4 @@ function namesAndVersions(sagas: readonly ClaimedSaga[]): [string[], number[]] {
 
 function leasesOf(sagas: readonly { readonly id: string; readonly epoch: number }[]): Taken {
   return { ids: sagas.map(({ id }) => id), epochs: sagas.map(({ epoch }) => epoch) };
-}
-
-/** The rows in the order in which they were due. */
-function inOrder(rows: ClaimedRow[]): ClaimedRow[] {
-  const ids = rows.find((row) => row.ids !== null)?.ids ?? [];
-  const places = new Map(ids.map((id, place) => [id, place]));
-  return rows.sort((a, b) => places.get(a.id)! - places.get(b.id)!);
 }

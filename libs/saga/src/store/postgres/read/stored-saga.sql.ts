@@ -1,27 +1,58 @@
 import { isPending, pendingColumn, pendingJson } from '../signals/pending-signals.sql.js';
 
+/** The columns of a saga's row with its steps as JSON, and their types. @param i, inParts as in storedSagaColumns */
+const columns = (
+  schema: string,
+  i: string,
+  inParts: string,
+): [name: string, type: string, value: string][] => {
+  const ownOf = (type: string, ...names: string[]) =>
+    names.map((name): [string, string, string] => [name, type, `${i}.${name}`]);
+  const time = (name: string): [string, string, string] => [
+    name,
+    'float8',
+    `(extract(epoch FROM ${i}.${name}) * 1000)::float8`,
+  ];
+  return [
+    ...ownOf('uuid', 'id', 'parent_id'),
+    ...ownOf('int', 'version', 'epoch', 'checkpoints'),
+    ...ownOf('smallint', 'graph_revision', 'priority', 'takeovers', 'losses'),
+    ...ownOf('text', 'name', 'correlation_id', 'status', 'held_phase', 'locked_by', 'cancel_reason'),
+    ...ownOf('text', 'lock_key', 'lock_state', 'parent_step'),
+    ...ownOf('boolean', 'pause_requested', 'overdue'),
+    ...ownOf('json', 'failure', 'progress', 'lock_deadlock'),
+    ...ownOf('jsonb', 'tags', 'lost_leases'),
+    ...['due_at', 'leased_at', 'deadline_at', 'sla_at', 'created_at', 'updated_at', 'finished_at'].map(time),
+    ['input', 'text', `${i}.input::text`],
+    ['reports', 'text', `${i}.reports::text`],
+    ['cancel_requested', 'boolean', `${i}.cancel_requested_at IS NOT NULL`],
+    ['in_parts', 'boolean', `coalesce(${inParts}, false)`],
+    [
+      'steps',
+      'json',
+      `CASE WHEN ${inParts} THEN NULL ELSE (SELECT json_agg(${stepJson('s')})
+    FROM ${schema}.step s WHERE s.saga_id = ${i}.id) END`,
+    ],
+    ['signals', 'json', `CASE WHEN ${inParts} THEN NULL ELSE ${pendingColumn(schema, i)} END`],
+  ];
+};
+
 /**
  * A saga's row with its steps as JSON, for statements that read whole sagas. Payloads are returned as text: the driver
  * would parse JSON null and SQL NULL into the same value, and a result may be either.
  * @param i the alias of the instance row
  * @param inParts a condition: its steps and signals are left to statements of their own
  */
-export const storedSagaColumns = (schema: string, i: string, inParts: string): string => `
-  ${i}.id, ${i}.name, ${i}.version, ${i}.graph_revision, ${i}.correlation_id, ${i}.status, ${i}.held_phase, ${i}.failure, ${i}.progress,
-  ${i}.input::text AS input, ${i}.priority, ${i}.tags, ${i}.epoch, ${i}.checkpoints, ${i}.locked_by, ${i}.lost_leases, ${i}.takeovers, ${i}.losses,
-  ${i}.reports::text AS reports, ${i}.cancel_requested_at IS NOT NULL AS cancel_requested, ${i}.cancel_reason, ${i}.pause_requested, ${i}.overdue,
-  (extract(epoch FROM ${i}.sla_at) * 1000)::float8 AS sla_at,
-  ${i}.lock_key, ${i}.lock_state, ${i}.lock_deadlock, ${i}.parent_id, ${i}.parent_step,
-  (extract(epoch FROM ${i}.due_at) * 1000)::float8 AS due_at,
-  (extract(epoch FROM ${i}.leased_at) * 1000)::float8 AS leased_at,
-  (extract(epoch FROM ${i}.deadline_at) * 1000)::float8 AS deadline_at,
-  (extract(epoch FROM ${i}.created_at) * 1000)::float8 AS created_at,
-  (extract(epoch FROM ${i}.updated_at) * 1000)::float8 AS updated_at,
-  (extract(epoch FROM ${i}.finished_at) * 1000)::float8 AS finished_at,
-  coalesce(${inParts}, false) AS in_parts,
-  CASE WHEN ${inParts} THEN NULL ELSE (SELECT json_agg(${stepJson('s')})
-    FROM ${schema}.step s WHERE s.saga_id = ${i}.id) END AS steps,
-  CASE WHEN ${inParts} THEN NULL ELSE ${pendingColumn(schema, i)} END AS signals`;
+export const storedSagaColumns = (schema: string, i: string, inParts: string): string =>
+  columns(schema, i, inParts)
+    .map(([name, , value]) => `${value} AS ${name}`)
+    .join(',\n  ');
+
+/** The same columns, as a function declares that it returns them. */
+export const storedSagaTypes = (): string =>
+  columns('', '', '')
+    .map(([name, type]) => `${name} ${type}`)
+    .join(', ');
 
 /** A step as JSON. @param s the alias of its row */
 const stepJson = (s: string): string => `json_build_object(

@@ -1,6 +1,7 @@
 import { bytesFunctions } from './functions/bytes.function.js';
 import { checkpointFunction, checkpointOneFunction } from './functions/checkpoint.function.js';
 import { checkpointPublishFunction } from './functions/checkpoint-publish.function.js';
+import { claimFunction } from './functions/claim.function.js';
 import { claimLimitedFunctions } from './functions/claim-limited.function.js';
 import { claimKeyedFunction } from './functions/claim-keyed.function.js';
 import { fenceLostFunction } from './functions/fence-lost.function.js';
@@ -47,6 +48,7 @@ export const SAGA_FUNCTIONS = [
     'reserve_1',
     'claim_limited_1',
     'claim_keyed_1',
+    'claim_1',
     'due_1',
     'upcoming_1',
     'page_1',
@@ -126,6 +128,7 @@ export const createSagaTables = (name: string): MigrationSql => {
       startRejectingFunction(schema),
       ...familyFunctions(schema, channel),
       ...dueFunctions(schema),
+      claimFunction(schema),
       ...claimLimitedFunctions(schema, channel),
       claimKeyedFunction(schema, channel),
       stepsOfFunction(schema),

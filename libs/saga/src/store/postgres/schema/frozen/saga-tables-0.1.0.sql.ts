@@ -1233,6 +1233,94 @@ BEGIN
     ORDER BY i.rank_at LIMIT $3) n;
 END $function$`,
     `
+CREATE OR REPLACE FUNCTION "{schema}".claim_1(text[], int[], int, text, float8, bigint, bigint, boolean, float8)
+RETURNS TABLE (now float8, next_due_at float8, heavy int, last float8, id uuid, parent_id uuid, version int, epoch int, checkpoints int, graph_revision smallint, priority smallint, takeovers smallint, losses smallint, name text, correlation_id text, status text, held_phase text, locked_by text, cancel_reason text, lock_key text, lock_state text, parent_step text, pause_requested boolean, overdue boolean, failure json, progress json, lock_deadlock json, tags jsonb, lost_leases jsonb, due_at float8, leased_at float8, deadline_at float8, sla_at float8, created_at float8, updated_at float8, finished_at float8, input text, reports text, cancel_requested boolean, in_parts boolean, steps json, signals json) LANGUAGE plpgsql ROWS 10
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+#variable_conflict use_column
+DECLARE
+  place timestamptz := coalesce(to_timestamp($9 / 1000), '-infinity');
+  due record;
+BEGIN
+  SELECT * INTO due FROM "{schema}".due_1($1, $2, $3, $6, $7, $8, place);
+  now := extract(epoch FROM now()) * 1000;
+  next_due_at := (SELECT extract(epoch FROM min(n.due_at)) * 1000 FROM "{schema}".upcoming_1($1, $2, $3 + 50, place) n
+    WHERE n.id NOT IN (SELECT unnest(due.ids || due.heavy)));
+  heavy := cardinality(due.heavy);
+  last := extract(epoch FROM due.last) * 1000;
+  RETURN NEXT;
+  IF cardinality(due.ids) = 0 THEN
+    RETURN;
+  END IF;
+  UPDATE "{schema}".instance i SET
+    epoch = i.epoch + 1,
+    takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+    losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+    locked_by = $4,
+    leased_at = now(),
+    lost_leases = CASE WHEN i.locked_by IS NULL THEN i.lost_leases ELSE
+      CASE WHEN i.takeovers = 0 OR i.lost_leases IS NULL THEN '[]'::jsonb
+        WHEN jsonb_array_length(i.lost_leases) >= 5 THEN i.lost_leases - 0
+        ELSE i.lost_leases END
+      || jsonb_build_array(jsonb_build_object('worker', i.locked_by, 'from', (extract(epoch FROM coalesce(i.leased_at, i.created_at)) * 1000)::float8,
+        'until', (extract(epoch FROM i.due_at) * 1000)::float8, 'takenOver', (extract(epoch FROM now()) * 1000)::float8)) END,
+    woken = false,
+    due_at = now() + $5 * interval '1 millisecond',
+    rank_at = now() + $5 * interval '1 millisecond'
+  WHERE i.id = ANY(due.ids);
+  RETURN QUERY SELECT NULL::float8, NULL::float8, NULL::int, NULL::float8,
+  i.id AS id,
+  i.parent_id AS parent_id,
+  i.version AS version,
+  i.epoch AS epoch,
+  i.checkpoints AS checkpoints,
+  i.graph_revision AS graph_revision,
+  i.priority AS priority,
+  i.takeovers AS takeovers,
+  i.losses AS losses,
+  i.name AS name,
+  i.correlation_id AS correlation_id,
+  i.status AS status,
+  i.held_phase AS held_phase,
+  i.locked_by AS locked_by,
+  i.cancel_reason AS cancel_reason,
+  i.lock_key AS lock_key,
+  i.lock_state AS lock_state,
+  i.parent_step AS parent_step,
+  i.pause_requested AS pause_requested,
+  i.overdue AS overdue,
+  i.failure AS failure,
+  i.progress AS progress,
+  i.lock_deadlock AS lock_deadlock,
+  i.tags AS tags,
+  i.lost_leases AS lost_leases,
+  (extract(epoch FROM i.due_at) * 1000)::float8 AS due_at,
+  (extract(epoch FROM i.leased_at) * 1000)::float8 AS leased_at,
+  (extract(epoch FROM i.deadline_at) * 1000)::float8 AS deadline_at,
+  (extract(epoch FROM i.sla_at) * 1000)::float8 AS sla_at,
+  (extract(epoch FROM i.created_at) * 1000)::float8 AS created_at,
+  (extract(epoch FROM i.updated_at) * 1000)::float8 AS updated_at,
+  (extract(epoch FROM i.finished_at) * 1000)::float8 AS finished_at,
+  i.input::text AS input,
+  i.reports::text AS reports,
+  i.cancel_requested_at IS NOT NULL AS cancel_requested,
+  coalesce(i.id = due.in_parts, false) AS in_parts,
+  CASE WHEN i.id = due.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
+      'name', s.name, 'status', s.status, 'attempts', s.attempts, 'failures', s.failures, 'unknown', s."unknown",
+      'compensationAttempts', s.compensation_attempts, 'compensationFailures', s.compensation_failures,
+      'retryAt', (extract(epoch FROM s.retry_at) * 1000)::float8, 'result', s.result::text, 'errors', s.errors, 'progress', s.progress,
+      'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8,
+      'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
+    FROM "{schema}".step s WHERE s.saga_id = i.id) END AS steps,
+  CASE WHEN i.id = due.in_parts THEN NULL ELSE 
+  CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+    FROM "{schema}".signal g
+    WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
+  FROM unnest(due.ids) WITH ORDINALITY AS w(id, place)
+  CROSS JOIN LATERAL (SELECT * FROM "{schema}".instance h WHERE h.id = w.id LIMIT 1) i
+  ORDER BY w.place;
+END $function$`,
+    `
 CREATE OR REPLACE FUNCTION "{schema}".slots_taken_1(text, text) RETURNS int LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
@@ -1796,6 +1884,7 @@ END $function$`,
     `DROP FUNCTION IF EXISTS "{schema}".reserve_1`,
     `DROP FUNCTION IF EXISTS "{schema}".claim_limited_1`,
     `DROP FUNCTION IF EXISTS "{schema}".claim_keyed_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".claim_1`,
     `DROP FUNCTION IF EXISTS "{schema}".due_1`,
     `DROP FUNCTION IF EXISTS "{schema}".upcoming_1`,
     `DROP FUNCTION IF EXISTS "{schema}".page_1`,

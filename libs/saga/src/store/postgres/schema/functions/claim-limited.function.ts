@@ -1,5 +1,5 @@
 import { leaseColumns } from './lost-lease.js';
-import { LOOK_AHEAD } from '../../claim/claim.sql.js';
+import { LOOK_AHEAD } from './claim.function.js';
 import { PINNED } from './pinned-plan.js';
 
 /**
