@@ -48,7 +48,7 @@ function loadedOf(plain: ReadonlyMap<string, StepState>): ReadonlyMap<string, St
 
 describe('the states of many steps', () => {
   test('are what a map would hold, steps first and items in their order, at each moment', () => {
-    for (const { steps, plain } of played(1, 700)) {
+    for (const { steps, plain } of played(1, 400)) {
       const items = (name: string) =>
         [...plain]
           .filter(([key]) => stepOfKey(key) === name)
@@ -68,14 +68,14 @@ describe('the states of many steps', () => {
   });
 
   test('are the same when they are loaded', () => {
-    for (const { plain } of played(6, 700)) {
+    for (const { plain } of played(6, 400)) {
       const loaded = loadedOf(plain);
       expect(new Map(loaded)).toEqual(plain);
     }
   });
 
   test('say what changed between any two moments', () => {
-    const moments = played(2, 700);
+    const moments = played(2, 400);
     for (let n = 0; n + 9 < moments.length; n += 5) {
       for (const later of [moments[n + 1]!, moments[n + 9]!]) {
         const before = moments[n]!;
@@ -88,7 +88,7 @@ describe('the states of many steps', () => {
   });
 
   test('give those of some kinds, and of those that wait for a time the ones that are due', () => {
-    for (const { steps, plain } of played(3, 700)) {
+    for (const { steps, plain } of played(3, 400)) {
       for (const [kinds, dueBy] of [
         [UNSETTLED, Infinity],
         [KIND.failed | KIND.inDoubt, Infinity],
@@ -107,7 +107,7 @@ describe('the states of many steps', () => {
   });
 
   test('are changed by their kinds, and only those', () => {
-    for (const { steps, plain } of played(4, 700)) {
+    for (const { steps, plain } of played(4, 400)) {
       const mapped = mapOfKinds(steps, TIMED, (step, key) => ({ ...step, result: key }));
       const expected = [...plain].map(([key, step]) => [
         key,
@@ -121,7 +121,7 @@ describe('the states of many steps', () => {
   });
 
   test('have the items of a fan-out by their indexes', () => {
-    for (const { steps, plain } of played(5, 700)) {
+    for (const { steps, plain } of played(5, 400)) {
       const tree = itemsOf(steps, 'each-1');
       for (let index = 0; index < 310; index += 1)
         expect(tree.get(index)).toBe(plain.get(itemKey('each-1', index)));

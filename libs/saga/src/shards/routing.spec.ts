@@ -18,7 +18,7 @@ import { ShardedEngine } from './sharded-engine.js';
 
 const SILENT: EngineLog = { log() {}, warn() {}, error() {}, debug() {} };
 /** More of them: SHARD_SEEDS=1000. */
-const HISTORIES = Number(process.env.SHARD_SEEDS ?? 30);
+const HISTORIES = Number(process.env.SHARD_SEEDS ?? 10);
 const STEPS = 60;
 const KEYS = Array.from({ length: 12 }, (_, n) => `order-${n}`);
 

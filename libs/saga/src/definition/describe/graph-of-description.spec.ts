@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { fuzz } from '../../../../../test/fixtures/fuzz-settings.js';
 import { decide } from '../../machine/decide.js';
 import type { Decision } from '../../machine/plan.js';
 import { evolve } from '../../machine/evolve.js';
@@ -51,7 +52,7 @@ describe('the graph that is made of a stored description', () => {
         for (const state of [INITIAL, ...states])
           expect(decided(made, state)).toEqual(decided(saga.graph, state));
       }),
-      { numRuns: 100, seed: 1 },
+      fuzz(30),
     );
   });
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { fuzz } from '../../../../../test/fixtures/fuzz-settings.js';
 import {
   type DrawableGraph,
   type EdgeLine,
@@ -68,6 +69,7 @@ describe('the layout of any graph', () => {
         expect(nodes.map(({ name }) => name)).toEqual(dag.steps.map(({ name }) => name));
         expect(edges.map(({ from, to }) => ({ from, to }))).toEqual(dag.edges);
       }),
+      fuzz(30),
     );
   });
 
@@ -83,6 +85,7 @@ describe('the layout of any graph', () => {
           }
         });
       }),
+      fuzz(30),
     );
   });
 
@@ -99,6 +102,7 @@ describe('the layout of any graph', () => {
           for (const { start, end } of segmentsOf(edge)) expect(end.y).toBeGreaterThan(start.y);
         }
       }),
+      fuzz(30),
     );
   });
 
@@ -114,6 +118,7 @@ describe('the layout of any graph', () => {
           }
         }
       }),
+      fuzz(30),
     );
   });
 
@@ -128,11 +133,15 @@ describe('the layout of any graph', () => {
         expect(Math.max(...xs)).toBe(width - margin);
         expect([Math.min(...ys), Math.max(...ys)]).toEqual([margin, height - margin]);
       }),
+      fuzz(30),
     );
   });
 
   it('is the same each time', () => {
-    fc.assert(fc.property(dags, (dag) => expect(layoutOf(dag)).toEqual(layoutOf(dag))));
+    fc.assert(
+      fc.property(dags, (dag) => expect(layoutOf(dag)).toEqual(layoutOf(dag))),
+      fuzz(30),
+    );
   });
 });
 

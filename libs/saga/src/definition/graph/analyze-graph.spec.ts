@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { fuzz } from '../../../../../test/fixtures/fuzz-settings.js';
 import { analyzeGraph } from './analyze-graph.js';
 import { linkSteps, type UnlinkedStep } from './link-steps.js';
 import { resolveRetryPolicy } from '../options/retry-policy.js';
@@ -289,7 +290,7 @@ describe('whatever the graph', () => {
           for (const entry of entries) expect(wins).toContain(`${join}<${entry}`);
         }
       }),
-      { numRuns: 300 },
+      fuzz(100),
     );
   });
 
@@ -298,7 +299,7 @@ describe('whatever the graph', () => {
       fc.property(graphs(6), (graph) => {
         expect(allRunsOf(graph).stuck).toEqual([]);
       }),
-      { numRuns: 300 },
+      fuzz(100),
     );
   });
 
@@ -310,7 +311,7 @@ describe('whatever the graph', () => {
           if (problem.startsWith('it is a pivot')) expect(cutAfterBegun).toContain(pivot);
         }
       }),
-      { numRuns: 300 },
+      fuzz(100),
     );
   });
 
@@ -324,7 +325,7 @@ describe('whatever the graph', () => {
           expect(cutAfterBegun).not.toContain(name);
         }
       }),
-      { numRuns: 300 },
+      fuzz(100),
     );
   });
 });

@@ -21,7 +21,7 @@ import {
 
 type Graph = RandomGraph['graph'];
 
-const RUNS = Number(process.env.GRAPH_RUNS ?? 200);
+const RUNS = Number(process.env.GRAPH_RUNS ?? 60);
 const error = { name: 'AttemptAbandonedError', message: 'it hangs' };
 const abandoned = { error, random: 0.5, force: true };
 

@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import { anyText } from '../../../../../test/fixtures/any-text.js';
+import { fuzz } from '../../../../../test/fixtures/fuzz-settings.js';
 import { nested, refusal } from '../../../../../test/fixtures/payload-refusal.js';
 import { decodePayload, encodePayload, samePayload } from './payload.js';
 
@@ -6,7 +8,7 @@ const MIB = 2 ** 20;
 const encode = (value: unknown, maxBytes = MIB) => encodePayload(value, 'input', maxBytes);
 const roundTrip = (value: unknown) => decodePayload(encode(value));
 
-const strings = fc.string({ unit: 'grapheme' });
+const strings = anyText();
 const zeroed = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 describe('a payload that is accepted', () => {
@@ -41,7 +43,7 @@ describe('a payload that is accepted', () => {
           expect(error).toMatchObject({ code: 'SAGA_PAYLOAD', path: expect.stringMatching(/^input/) });
         }
       }),
-      { numRuns: 1_000 },
+      fuzz(1_000),
     );
   });
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
+import { anyText } from '../../../../../test/fixtures/any-text.js';
 import { AesGcmCodec } from './aes-gcm-codec.js';
 import type { PayloadContext } from './payload-codec.js';
 
@@ -21,7 +22,7 @@ const contexts: fc.Arbitrary<PayloadContext> = fc.record(
 describe('what AesGcmCodec encodes', () => {
   test('is decoded to the same text, whatever it is', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', maxLength: 2_000 }), contexts, (text, context) => {
+      fc.property(anyText({ maxLength: 2_000 }), contexts, (text, context) => {
         expect(codec.decode(codec.encode(text, context), context)).toBe(text);
       }),
     );

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyText } from '../../../../../../test/fixtures/any-text.js';
 import { arrayLiteral } from './array-literal.js';
 
 /** As the manual of PostgreSQL has it: in quotes, a backslash before each quote and each backslash. */
@@ -21,7 +22,7 @@ test.each([
 });
 
 test('an element is quoted as PostgreSQL reads it, or needs no quotes, whatever it is', () => {
-  const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.json());
+  const texts = fc.oneof(anyText({ withNul: true }), fc.string(), fc.json());
   fc.assert(
     fc.property(texts, (text) => {
       expect([`{${text}}`, quoted(text)]).toContain(arrayLiteral([text], (value) => value));
