@@ -23,6 +23,18 @@ test('are drawn only of what was measured', () => {
   expect(chartsOf(MEASURES).map(({ name }) => name)).toEqual(['in-flight', 'in-flight-latency']);
 });
 
+test('of several measures are not drawn for a run that has only some of them', () => {
+  const ofAll = (measure: string, ...metrics: string[]) =>
+    metrics.map((metric) => figure(measure, metric, 1_000));
+  const some = [
+    ...ofAll('backlog', 'first_sagas_per_s', 'last_sagas_per_s'),
+    ...ofAll('waiting-half', 'sagas_per_s'),
+  ];
+  expect(svgOf(some, 'database')).toBeUndefined();
+  const grown = ofAll('grown', 'without_sagas_per_s', 'sagas_per_s');
+  expect(svgOf([...some, ...grown], 'database')).toContain('grown tables');
+});
+
 test('name every engine, with its figures', () => {
   const svg = svgOf(ENGINES, 'throughput')!;
   for (const text of ['nestjs-durable-saga', 'DBOS direct', 'naive TypeORM, save()', '378', '317'])
