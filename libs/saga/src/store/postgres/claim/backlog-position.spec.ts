@@ -110,10 +110,10 @@ test('claims of a few sagas take the most urgent ones at any time', async () => 
   expect(await claim(name, 1)).toEqual([first]);
 });
 
-/** PostgreSQL plans a prepared statement anew for so many calls, and then keeps a plan. */
+/** PostgreSQL plans a statement of a function, or a prepared one, anew for so many calls, and then keeps a plan. */
 const PLANNED_CALLS = 5;
 
-test('a backlog that comes while the plan of the claim is one for an empty table is claimed by index all the same', async () => {
+test('a backlog that comes while the plan of the claim is one for a nearly empty table is claimed by index all the same', async () => {
   const took = 1_000;
   const prepared: Query = async <R>(text: string, values: unknown[]) =>
     (await client.query({ name: text.slice(0, 60), text, values })).rows as R[];
@@ -122,7 +122,7 @@ test('a backlog that comes while the plan of the claim is one for an empty table
     (await claims.claim({ lease: WORKER, sagas: [{ name, version: 1 }], limit: took })).sagas.length;
   // Other tests have left pages in it. Nothing analyses it in between, since all is one transaction.
   await client.query('TRUNCATE saga.instance CASCADE');
-  for (let n = 0; n <= PLANNED_CALLS; n += 1) expect(await claim(uniqueName())).toBe(0);
+  for (let n = 0; n <= PLANNED_CALLS; n += 1) expect(await claim((await backlogOf(1)).name)).toBe(1);
   const { name } = await backlogOf(10_000);
   const before = await readOf('saga.instance');
   expect(await claim(name)).toBe(took);
