@@ -24,8 +24,8 @@ const APART = ['memory_slice', 'skipped'];
 export function figuresOf(lines) {
   return {
     machine: without(lines.find(({ metric }) => metric === 'machine') ?? {}, ['metric']),
-    installed: installedRuns(lines).map(({ node, sagas, dbos, pgBoss }) => ({
-      node,
+    installed: installedRuns(lines).map(({ node, process, sagas, dbos, pgBoss }) => ({
+      ...{ node, process },
       sagas_per_s: summaryOf(sagas),
       times_dbos: summaryOf(dbos),
       times_pg_boss_batch: summaryOf(pgBoss),

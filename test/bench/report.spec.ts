@@ -196,8 +196,14 @@ test('as data, every figure has its median and its spread', () => {
 });
 
 describe('the library as installed', () => {
-  const installed = (name: string, variant: string, value: number, node: string, round = 1) =>
-    engine(name, variant, 'throughput', value, round, { installed: true, node });
+  const installed = (
+    name: string,
+    variant: string,
+    value: number,
+    node: string,
+    round = 1,
+    metric = 'throughput',
+  ) => engine(name, variant, metric, value, round, { installed: true, node });
   const lines = [
     ...[1, 2, 3].flatMap((round) => [
       installed('saga', 'outcome', 4_000 * round, '22.1.0', round),
@@ -206,16 +212,20 @@ describe('the library as installed', () => {
     ]),
     installed('saga', 'outcome', 900, '24.1.0'),
     installed('dbos', 'direct', 100, '24.1.0'),
+    installed('saga', 'outcome', 9_000, '22.1.0', 1, 'throughput_in_service'),
+    installed('pg-boss', 'batch', 3_000, '22.1.0', 1, 'throughput_in_service'),
   ];
 
   test('is compared with the peers on the same Node, round by round', () => {
     const { text } = tablesOf(lines).find(({ name }) => name === 'installed')!;
-    expect(text).toContain('| 22.1.0 | 8,000 (4,000–12,000) | 40 | 4 (2–6) |');
-    expect(text).toContain('| 24.1.0 | 900 | 9 |  |');
+    expect(text).toContain('| 22.1.0 | new | 8,000 (4,000–12,000) | 40 | 4 (2–6) |');
+    expect(text).toContain('| 22.1.0 | in service | 9,000 |  | 3 |');
+    expect(text).toContain('| 24.1.0 | new | 900 | 9 |  |');
     expect(goalsOf(lines).map(({ what, met }) => [what, met])).toEqual([
-      ['as installed on Node 22.1.0, times DBOS', true],
-      ['as installed on Node 22.1.0, times pg-boss with hand-written batches', true],
-      ['as installed on Node 24.1.0, times DBOS', false],
+      ['as installed on Node 22.1.0, a new process, times DBOS', true],
+      ['as installed on Node 22.1.0, a new process, times pg-boss with hand-written batches', true],
+      ['as installed on Node 22.1.0, in service, times pg-boss with hand-written batches', true],
+      ['as installed on Node 24.1.0, a new process, times DBOS', false],
     ]);
   });
 
