@@ -16,6 +16,7 @@ function scene(given: Partial<WorkerCapacityOptions> = {}) {
     run(rate: number, duration: number, { isFull = true } = {}) {
       for (const end = time + duration; time < end; time += 10) {
         if (isFull) capacity.full();
+        else capacity.free();
         for (let n = 0; n < rate / 100; n += 1) capacity.ended();
       }
     },
@@ -88,10 +89,10 @@ describe('what may wait for a slot', () => {
     expect(capacity.ahead).toBe(20_000);
   });
 
-  test('is not measured while slots are free, or none ends', () => {
+  test('is not less for a time with free slots, or without any saga', () => {
     const { capacity, run, pass } = scene();
     run(3_000, 1_000);
-    // What the last window holds of that time counts no more.
+    capacity.free();
     pass(60_000);
     capacity.ended();
     const before = capacity.ahead;
@@ -100,6 +101,26 @@ describe('what may wait for a slot', () => {
     capacity.full();
     capacity.ended();
     expect(capacity.ahead).toBe(before);
+  });
+
+  test('is at least what ended while slots were free', () => {
+    const { capacity, run } = scene({ lease: 6_000 });
+    run(1_000, 500);
+    run(3_000, 500, { isFull: false });
+    expect(capacity.ahead).toBeGreaterThan(2_700);
+  });
+
+  test('is next to nothing once the sagas of all slots take long, though those before were short', () => {
+    const { capacity, run, pass } = scene({ concurrency: 1_000 });
+    run(8_000, 1_000);
+    pass(800);
+    expect(capacity.ahead).toBe(20_000);
+    pass(9_000);
+    expect(capacity.ahead).toBeLessThanOrEqual(100);
+    for (let n = 0; n < 1_000; n += 1) capacity.ended();
+    pass(10_000);
+    for (let n = 0; n < 1_000; n += 1) capacity.ended();
+    expect(capacity.ahead).toBeLessThanOrEqual(100);
   });
 
   test('is what the caller has set', () => {

@@ -28,7 +28,10 @@ const SHORT_SAGA = 100;
 const MOST_AHEAD = 20_000;
 /** The rate is measured over this time (ms), or longer: sagas end in groups. */
 const WINDOW = 100;
+/** In a longer time, the worker may have been idle, unless all slots were taken throughout. */
 const LONGEST_WINDOW = 1_000;
+/** What a window of 100 ms leaves of the rate before it: a single one says little. */
+const REMAINS = 0.7;
 
 /**
  * How many sagas a worker advances at once, and how many more it holds that wait for a slot.
@@ -42,9 +45,11 @@ export class WorkerCapacity {
   slots: number;
   /** The number of slots is not fixed. */
   readonly adapts: boolean;
-  /** Sagas ended per second while sagas waited for slots. */
+  /** Sagas ended per second while all slots were taken, or at least as many as ever ended while some were free. */
   private rate = 0;
   private window = { since: 0, ended: 0, wasFull: false };
+  /** Since when all slots have been taken. Undefined: some are free. */
+  private fullSince: number | undefined;
   /** Milliseconds that the store took to answer last. */
   private answer = 0;
 
@@ -61,7 +66,8 @@ export class WorkerCapacity {
   /** Sagas that may wait for a slot. */
   get ahead(): number {
     if (this.options.ahead !== undefined) return this.options.ahead;
-    const { rate, slots } = this;
+    const { slots } = this;
+    const rate = Math.min(this.rate, this.mostNow);
     if (rate < LEAST_RATE && slots * 1_000 > rate * SHORT_SAGA) return Math.min(slots, Math.floor(rate));
     return Math.min(MOST_AHEAD, Math.floor((rate * this.options.lease * AHEAD_SHARE) / 1_000));
   }
@@ -69,6 +75,12 @@ export class WorkerCapacity {
   /** Every slot is taken. */
   full(): void {
     this.window.wasFull = true;
+    this.fullSince ??= this.now();
+  }
+
+  /** A slot is free, and no saga waits for it. */
+  free(): void {
+    this.fullSince = undefined;
   }
 
   /** A saga has left its slot. */
@@ -78,10 +90,24 @@ export class WorkerCapacity {
     const now = this.now();
     const length = now - window.since;
     if (length < WINDOW) return;
-    // A worker with free slots does not show what it can do.
-    if (window.wasFull && length < LONGEST_WINDOW)
-      this.rate = smoothed(this.rate, (window.ended * 1_000) / length);
+    const measured = (window.ended * 1_000) / length;
+    if (length < LONGEST_WINDOW ? window.wasFull : this.wasFullSince(window.since))
+      this.rate =
+        this.rate === 0 ? measured : measured + (this.rate - measured) * REMAINS ** (length / WINDOW);
+    // A worker with free slots does not show all that it can do.
+    else if (length < LONGEST_WINDOW) this.rate = Math.max(this.rate, measured);
     this.window = { since: now, ended: 0, wasFull: false };
+  }
+
+  /** Sagas that end per second at most, as it looks while the slots stay taken. The sagas before may have been shorter. */
+  private get mostNow(): number {
+    const { since, ended } = this.window;
+    const length = this.now() - since;
+    return length >= LONGEST_WINDOW && this.wasFullSince(since) ? (ended * 1_000) / length : Infinity;
+  }
+
+  private wasFullSince(time: number): boolean {
+    return this.fullSince !== undefined && this.fullSince <= time;
   }
 
   /** @param duration milliseconds that a checkpoint took, the wait for its turn included */
@@ -97,11 +123,6 @@ export class WorkerCapacity {
     else if (this.answer <= QUICK_ANSWER) this.slots = Math.min(SLOTS.most, before * 2);
     return this.slots > before;
   }
-}
-
-/** Sagas end in groups, so a single window says little. */
-function smoothed(before: number, latest: number): number {
-  return before === 0 ? latest : 0.7 * before + 0.3 * latest;
 }
 
 function heapIsFull(): boolean {

@@ -233,7 +233,7 @@ export class Worker implements ClaimingWorker {
   private beginQueued(): void {
     while (this.hasSlot) {
       const queued = this.queue.take();
-      if (!queued) return;
+      if (!queued) return this.capacity.free();
       if (queued.isFenced) this.leaveFenced(queued.saga);
       else this.begin(queued);
     }
