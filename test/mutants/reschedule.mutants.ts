@@ -11,12 +11,6 @@ export const RESCHEDULE_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
-    name: 'move the time of a step that the saga goes on without',
-    find: 'if (isDropped(stepState(state, stepOfKey(key)))) return undefined;',
-    replace: '',
-    killers: [specs('graph.properties')],
-  },
-  {
     name: 'skip the wait for a rate limit with reschedule()',
     find: 'return retryAt !== undefined && permit === undefined && failures === 0;',
     replace: 'return retryAt !== undefined && failures === 0;',

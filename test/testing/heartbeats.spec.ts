@@ -8,6 +8,7 @@ import {
   Step,
   StepAbortedError,
   type StepContext,
+  UnknownOutcomeError,
 } from '../../libs/saga/src/index.js';
 import { SagaTest } from '../../libs/saga/src/testing/index.js';
 import { aborted } from '../support/gate.js';
@@ -120,6 +121,22 @@ test('a compensation has its own details, and no heartbeat is asked of it', asyn
   }
   expect((await SagaTest.of(Undone).run({})).outcome.status).toBe('compensated');
   expect(seen).toEqual([null, 'half undone']);
+});
+
+test('a compensation does not get the details of its step, whose outcome is unknown', async () => {
+  @Saga()
+  class Unknown {
+    @Step({ compensate: 'undo', retry: { attempts: 1 } })
+    async work(ctx: StepContext) {
+      await ctx.heartbeat('work');
+      throw new UnknownOutcomeError('the connection broke');
+    }
+    undo(ctx: CompensationContext) {
+      seen.push(ctx.lastHeartbeat ?? null);
+    }
+  }
+  expect((await SagaTest.of(Unknown).run({})).outcome.status).toBe('compensated');
+  expect(seen).toEqual([null]);
 });
 
 describe('what cannot be reported is refused', () => {

@@ -1,5 +1,4 @@
-import { stepOfKey } from '../definition/graph/saga-graph.js';
-import { backsOff, isDropped } from './predicates.js';
+import { backsOff } from './predicates.js';
 import type { SagaEvent } from './saga-event.js';
 import {
   awaitsReply,
@@ -17,14 +16,16 @@ import { stepsOfKinds } from './step-map.js';
 /** What ends at a time that an operator can move: a delay, a wait for a signal or a decision, the wait for another attempt. */
 export type TimedWait = 'delay' | 'wait' | 'retry';
 
-/** What of this step, or item, ends at a time that can be moved. Undefined: nothing. */
+/**
+ * What of this step, or item, ends at a time that can be moved. Undefined: nothing. One that the saga goes on without waits
+ * for no time.
+ */
 export function timedWaitOf(state: SagaState, key: string): TimedWait | undefined {
   const { status } = state;
   if (!isInProgress(status) && status !== 'paused') return undefined;
   const step = stepState(state, key);
   if (awaitsReply(step)) return 'wait';
   if (backsOff(step)) return 'retry';
-  if (isDropped(stepState(state, stepOfKey(key)))) return undefined;
   if (awaitsSignal(step)) return 'wait';
   return isDelayed(step) ? 'delay' : undefined;
 }
