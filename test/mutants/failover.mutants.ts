@@ -73,8 +73,8 @@ export const FAILOVER_MUTANTS: readonly Mutant[] = [
     killers: window,
   },
   {
-    name: 'hold what has been forgotten until the queue is made anew',
-    find: 'this.queue[this.head] = undefined;',
+    name: 'hold what has left a queue',
+    find: 'this.items[this.head] = undefined;',
     replace: '',
     killers: window,
   },

@@ -1,3 +1,4 @@
+import { Fifo } from '../../shared/fifo.js';
 import { SlotMap } from '../../shared/slot-map.js';
 import { SMALL_SAGA, sizeOfSaga } from '../ports/payload-size.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
@@ -49,30 +50,9 @@ export class QueuedSaga implements LeasedRun {
 }
 
 /** The sagas of one priority, in the order in which they came. */
-class Line {
-  private sagas: (QueuedSaga | undefined)[] = [];
-  private head = 0;
-
-  constructor(readonly priority: number) {}
-
-  get isEmpty(): boolean {
-    return this.head === this.sagas.length;
-  }
-
-  push(queued: QueuedSaga): void {
-    this.sagas.push(queued);
-  }
-
-  shift(): QueuedSaga {
-    const queued = this.sagas[this.head]!;
-    this.sagas[this.head] = undefined;
-    this.head += 1;
-    // What is taken is let go of at a price that does not depend on how many wait.
-    if (this.head * 2 > this.sagas.length) {
-      this.sagas = this.sagas.slice(this.head);
-      this.head = 0;
-    }
-    return queued;
+class Line extends Fifo<QueuedSaga> {
+  constructor(readonly priority: number) {
+    super();
   }
 }
 
@@ -111,8 +91,8 @@ export class SagaQueue {
   take(): QueuedSaga | undefined {
     while (this.lines.length > 0) {
       const line = this.lines[0]!;
-      const queued = line.shift();
-      if (line.isEmpty) this.lines.shift();
+      const queued = line.shift()!;
+      if (line.length === 0) this.lines.shift();
       if (this.byId.get(queued.id) !== queued) continue;
       this.remove(queued);
       return queued;

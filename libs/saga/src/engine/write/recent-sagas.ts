@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/clock.js';
+import { Fifo } from '../../shared/fifo.js';
 import { SlotMap } from '../../shared/slot-map.js';
 import { sizeOfSaga, sizeOfStart } from '../ports/payload-size.js';
 import type { NewSaga, StoredSaga } from '../ports/stored-saga.js';
@@ -80,15 +81,10 @@ export class KnownSaga {
   ) {}
 }
 
-/** The queue of entries is made anew once so many at its beginning are gone. */
-const COMPACT_AT = 4_096;
-
 /** The sagas that this process lately started and ran, within a time and a number of bytes: the oldest are forgotten. */
 export class RecentSagas {
   private readonly known = new SlotMap<string, KnownSaga>();
-  /** Undefined: it has left the queue, and holds nothing any more. */
-  private queue: (KnownSaga | undefined)[] = [];
-  private head = 0;
+  private readonly queue = new Fifo<KnownSaga>();
   private bytes = 0;
 
   constructor(
@@ -136,16 +132,15 @@ export class RecentSagas {
 
   /** Oldest first. */
   all(): KnownSaga[] {
-    return this.queue.slice(this.head).filter((entry): entry is KnownSaga => entry?.isForgotten === false);
+    return this.queue.all().filter(({ isForgotten }) => !isForgotten);
   }
 
   /** Forgets what is too old, or too much. */
   trim(): void {
     const oldest = this.clock.monotonic() - this.bounds.window;
-    for (; this.head < this.queue.length; this.head += 1) {
-      const entry = this.queue[this.head]!;
+    for (let entry = this.queue.first; entry; entry = this.queue.first) {
       if (!entry.isForgotten && entry.queuedAt >= oldest && this.bytes <= this.bounds.bytes) break;
-      this.queue[this.head] = undefined;
+      this.queue.shift();
       if (entry.isForgotten) continue;
       if (entry.queuedAt === entry.at) this.forget(entry);
       else {
@@ -154,9 +149,6 @@ export class RecentSagas {
         this.queue.push(entry);
       }
     }
-    if (this.head < COMPACT_AT || this.head * 2 < this.queue.length) return;
-    this.queue = this.queue.slice(this.head);
-    this.head = 0;
   }
 
   private touch(id: string): KnownSaga {
