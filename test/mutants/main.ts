@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { NotInTime, noticed } from './killing.js';
 import { Library } from './library.js';
@@ -62,8 +63,9 @@ async function main(): Promise<void> {
   }
 }
 
-function whereOf({ sqlFunction, declaration }: ReturnType<Library['placeOf']>): string {
-  return sqlFunction ?? declaration;
+/** A constant outside of all declarations has the name of its file. */
+function whereOf({ sqlFunction, declaration, file }: ReturnType<Library['placeOf']>): string {
+  return sqlFunction ?? (declaration || basename(file));
 }
 
 function errorsIn(mutants: readonly Mutant[]): string[] {
