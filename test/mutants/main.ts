@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { NotInTime, noticed } from './killing.js';
 import { Library } from './library.js';
