@@ -19,6 +19,12 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
     killers: routing,
   },
   {
+    name: 'refuse a start whose home is drained while others are asked for it',
+    find: 'if (chosen) throw drained(target);',
+    replace: 'throw drained(target);',
+    killers: [specs('shards/place-saga')],
+  },
+  {
     name: 'forget the drained shard that has a correlation id',
     find: 'return home.row?.changed ? [...before, ...after] : [...before, ...after.filter(({ row }) => row?.received)];',
     replace: 'return home.row?.changed ? after : after.filter(({ row }) => row?.received);',
@@ -62,8 +68,8 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'start a saga on a drained shard that it is given',
-    find: 'if (!target.accepting) throw drained(target);',
-    replace: '',
+    find: 'if (target.accepting) return target;',
+    replace: 'if (target.accepting || chosen) return target;',
     killers: application,
   },
   {

@@ -95,18 +95,21 @@ async function shardFor(
   // Without either it may start anywhere.
   const key = unique || saga.lockKey !== undefined ? homeKeyOf(saga) : undefined;
   if (!chosen && key === undefined) return anyShard(saga.id, shards);
-  const inOrder = ranked(shards, key ?? '');
-  const target = chosen ?? inOrder.find(({ accepting }) => accepting);
-  if (unique) {
-    const isHome = !chosen && saga.lockKey === undefined;
-    const elsewhere = isHome ? formerHomes(inOrder, target) : shards;
-    const others = elsewhere.filter((shard) => shard !== target || !shard.accepting);
-    const existing = others.length > 0 ? await locate(unique, others, shards) : undefined;
-    if (existing) return existing;
+  for (;;) {
+    const inOrder = ranked(shards, key ?? '');
+    const target = chosen ?? inOrder.find(({ accepting }) => accepting);
+    if (unique) {
+      const isHome = !chosen && saga.lockKey === undefined;
+      const elsewhere = isHome ? formerHomes(inOrder, target) : shards;
+      const others = elsewhere.filter((shard) => shard !== target || !shard.accepting);
+      const existing = others.length > 0 ? await locate(unique, others, shards) : undefined;
+      if (existing) return existing;
+    }
+    if (!target) throw noneAccepts(shards);
+    if (target.accepting) return target;
+    if (chosen) throw drained(target);
+    // It was drained meanwhile: another one is the home.
   }
-  if (!target) throw noneAccepts(shards);
-  if (!target.accepting) throw drained(target);
-  return target;
 }
 
 /** @throws SagaValidationError if there is no such shard */
