@@ -135,4 +135,4 @@ test('a shard is added, another one is drained and emptied while sagas start and
   expect(new Set(there).size).toBe(there.length);
   expect([...runs].filter(([, count]) => count !== 1)).toEqual([]);
   expect((await app.sagas.shards())[0]!.counts).toMatchObject({ unfinished: 0, moving: 0 });
-}, 120_000);
+});
