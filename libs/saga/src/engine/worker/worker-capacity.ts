@@ -102,8 +102,9 @@ export class WorkerCapacity {
   /** Sagas that end per second at most, as it looks while the slots stay taken. The sagas before may have been shorter. */
   private get mostNow(): number {
     const { since, ended } = this.window;
+    if (!this.wasFullSince(since)) return Infinity;
     const length = this.now() - since;
-    return length >= LONGEST_WINDOW && this.wasFullSince(since) ? (ended * 1_000) / length : Infinity;
+    return length >= LONGEST_WINDOW ? (ended * 1_000) / length : Infinity;
   }
 
   private wasFullSince(time: number): boolean {
