@@ -1252,7 +1252,7 @@ BEGIN
   IF cardinality(due.ids) = 0 THEN
     RETURN;
   END IF;
-  UPDATE "{schema}".instance i SET
+  UPDATE "{schema}".instance i SET 
     epoch = i.epoch + 1,
     takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
     losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
@@ -1408,21 +1408,21 @@ BEGIN
     ), due AS (
       SELECT * FROM candidates ORDER BY rank_at LIMIT $6
     ), leased AS (
-      UPDATE "{schema}".instance i SET
-        epoch = i.epoch + 1,
-        takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
-        losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
-        locked_by = $7,
-        leased_at = moment,
+      UPDATE "{schema}".instance i SET 
+    epoch = i.epoch + 1,
+    takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+    losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+    locked_by = $7,
+    leased_at = moment,
     lost_leases = CASE WHEN i.locked_by IS NULL THEN i.lost_leases ELSE
       CASE WHEN i.takeovers = 0 OR i.lost_leases IS NULL THEN '[]'::jsonb
         WHEN jsonb_array_length(i.lost_leases) >= 5 THEN i.lost_leases - 0
         ELSE i.lost_leases END
       || jsonb_build_array(jsonb_build_object('worker', i.locked_by, 'from', (extract(epoch FROM coalesce(i.leased_at, i.created_at)) * 1000)::float8,
         'until', (extract(epoch FROM i.due_at) * 1000)::float8, 'takenOver', (extract(epoch FROM moment) * 1000)::float8)) END,
-        woken = false,
-        due_at = moment + $8 * interval '1 millisecond',
-        rank_at = moment + $8 * interval '1 millisecond'
+    woken = false,
+    due_at = moment + $8 * interval '1 millisecond',
+    rank_at = moment + $8 * interval '1 millisecond'
       WHERE i.id = ANY(ARRAY(SELECT id FROM due WHERE limited))
     )
     SELECT coalesce(array_agg(due.id ORDER BY due.rank_at), '{}'), coalesce(array_agg(due.epoch + 1 ORDER BY due.rank_at), '{}')
@@ -1599,21 +1599,21 @@ BEGIN
     SELECT i.id FROM "{schema}".instance i WHERE i.id = ANY(ARRAY(SELECT id FROM due)) AND i.rank_at <= moment AND i.due_at <= moment
     FOR UPDATE SKIP LOCKED
   ), leased AS (
-    UPDATE "{schema}".instance i SET
-      epoch = i.epoch + 1,
-      takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
-      losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
-      locked_by = $7,
-      leased_at = moment,
+    UPDATE "{schema}".instance i SET 
+    epoch = i.epoch + 1,
+    takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+    losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
+    locked_by = $7,
+    leased_at = moment,
     lost_leases = CASE WHEN i.locked_by IS NULL THEN i.lost_leases ELSE
       CASE WHEN i.takeovers = 0 OR i.lost_leases IS NULL THEN '[]'::jsonb
         WHEN jsonb_array_length(i.lost_leases) >= 5 THEN i.lost_leases - 0
         ELSE i.lost_leases END
       || jsonb_build_array(jsonb_build_object('worker', i.locked_by, 'from', (extract(epoch FROM coalesce(i.leased_at, i.created_at)) * 1000)::float8,
         'until', (extract(epoch FROM i.due_at) * 1000)::float8, 'takenOver', (extract(epoch FROM moment) * 1000)::float8)) END,
-      woken = false,
-      due_at = moment + $8 * interval '1 millisecond',
-      rank_at = moment + $8 * interval '1 millisecond'
+    woken = false,
+    due_at = moment + $8 * interval '1 millisecond',
+    rank_at = moment + $8 * interval '1 millisecond'
     WHERE i.id = ANY(ARRAY(SELECT id FROM free))
     RETURNING i.id, i.epoch
   )

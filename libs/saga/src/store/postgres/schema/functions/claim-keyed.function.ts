@@ -1,4 +1,4 @@
-import { leaseColumns } from './lost-lease.js';
+import { takeLease } from './take-lease.js';
 import { LOOK_AHEAD } from './claim.function.js';
 import { PINNED } from './pinned-plan.js';
 
@@ -169,15 +169,7 @@ BEGIN
     SELECT i.id FROM ${schema}.instance i WHERE i.id = ANY(ARRAY(SELECT id FROM due)) AND i.rank_at <= moment AND i.due_at <= moment
     FOR UPDATE SKIP LOCKED
   ), leased AS (
-    UPDATE ${schema}.instance i SET
-      epoch = i.epoch + 1,
-      takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
-      losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
-      locked_by = $7,
-      ${leaseColumns('moment')},
-      woken = false,
-      due_at = moment + $8 * interval '1 millisecond',
-      rank_at = moment + $8 * interval '1 millisecond'
+    UPDATE ${schema}.instance i SET ${takeLease('$7', '$8', 'moment')}
     WHERE i.id = ANY(ARRAY(SELECT id FROM free))
     RETURNING i.id, i.epoch
   )

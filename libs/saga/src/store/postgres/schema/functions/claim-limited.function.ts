@@ -1,4 +1,4 @@
-import { leaseColumns } from './lost-lease.js';
+import { takeLease } from './take-lease.js';
 import { LOOK_AHEAD } from './claim.function.js';
 import { PINNED } from './pinned-plan.js';
 
@@ -125,15 +125,7 @@ BEGIN
     ), due AS (
       SELECT * FROM candidates ORDER BY rank_at LIMIT $6
     ), leased AS (
-      UPDATE ${schema}.instance i SET
-        epoch = i.epoch + 1,
-        takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
-        losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
-        locked_by = $7,
-        ${leaseColumns('moment')},
-        woken = false,
-        due_at = moment + $8 * interval '1 millisecond',
-        rank_at = moment + $8 * interval '1 millisecond'
+      UPDATE ${schema}.instance i SET ${takeLease('$7', '$8', 'moment')}
       WHERE i.id = ANY(ARRAY(SELECT id FROM due WHERE limited))
     )
     SELECT coalesce(array_agg(due.id ORDER BY due.rank_at), '{}'), coalesce(array_agg(due.epoch + 1 ORDER BY due.rank_at), '{}')

@@ -1,5 +1,5 @@
 import { storedSagaColumns, storedSagaTypes } from '../../read/stored-saga.sql.js';
-import { leaseColumns } from './lost-lease.js';
+import { takeLease } from './take-lease.js';
 import { PINNED } from './pinned-plan.js';
 
 /** Rows looked at for the next due time, beside those taken: with priorities, the next by rank may not be the next due. */
@@ -22,7 +22,6 @@ const TYPES = 'text[], int[], int, text, float8, bigint, bigint, boolean, float8
  * statement keeps the one that was made for nearly empty tables, and reads the whole table for each claim until PostgreSQL
  * analyses it (1.9 s for 2,000 of 40,000 sagas). What it reads after the update is the state of rows that are locked: no
  * step or signal is older than its saga.
- * A row that still names a worker was not given back: its lease ran out, and that is counted.
  * next_due_at comes from the first rows that were not taken, so that a backlog costs no more than a few rows. It
  * is in the past when one of them is due but locked: it was skipped, though it may be free a moment later.
  * heavy: how many were left since there is no room for their bytes. They are no reason to look again at once.
@@ -48,15 +47,7 @@ BEGIN
   IF cardinality(due.ids) = 0 THEN
     RETURN;
   END IF;
-  UPDATE ${schema}.instance i SET
-    epoch = i.epoch + 1,
-    takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
-    losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
-    locked_by = $4,
-    ${leaseColumns('now()')},
-    woken = false,
-    due_at = now() + $5 * interval '1 millisecond',
-    rank_at = now() + $5 * interval '1 millisecond'
+  UPDATE ${schema}.instance i SET ${takeLease('$4', '$5', 'now()')}
   WHERE i.id = ANY(due.ids);
   RETURN QUERY SELECT NULL::float8, NULL::float8, NULL::int, NULL::float8,
   ${storedSagaColumns(schema, 'i', 'i.id = due.in_parts')}
