@@ -31,6 +31,7 @@ export const MEASURES = [
   { name: 'idle-waiting', quick: ['--waiting=20000', '--secs=10'], once: true },
   { name: 'costs', quick: ['--n=6000'] },
   { name: 'start-up', quick: ['--starts=1'], once: true },
+  { name: 'first-saga', quick: ['--processes=1', '--sagas=400'], once: true, nodeFlags: [] },
   { name: 'profile', quick: ['--n=8000', '--warm=2000'] },
   { name: 'warm-up', quick: ['--seconds=1'], nodeFlags: [] },
   { name: 'limit', quick: ['--n=8000'] },

@@ -1,14 +1,12 @@
 // How long an application of many sagas takes to start, beside the same with the classes as plain providers and no
 // SagaModule. A process of its own for each start. --sagas=500 --steps=5 --starts=5
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { client, dbUrl } from '../lib/database.mjs';
 import { now, percentile } from '../lib/figures.mjs';
 import { args, createApp, createDatabase, emit, run } from './lib.mjs';
+import { inNewProcess } from './new-process.mjs';
 import { sagaOfSteps } from './sagas.mjs';
 
 const sagas = args.sagas ?? 500;
@@ -39,17 +37,8 @@ async function startOnce() {
   process.exit(0);
 }
 
-async function timeOf(db, start) {
-  const flags = [`--start=${start}`, `--db=${db}`, `--sagas=${sagas}`, `--steps=${steps}`];
-  const child = fork(fileURLToPath(import.meta.url), flags, { execArgv: process.execArgv });
-  const ended = once(child, 'exit');
-  const [ms] = await Promise.race([
-    once(child, 'message'),
-    ended.then(([code]) => Promise.reject(new Error(`a start ended with ${code}`))),
-  ]);
-  await ended;
-  return ms;
-}
+const timeOf = (db, start) =>
+  inNewProcess(import.meta.url, [`--start=${start}`, `--db=${db}`, `--sagas=${sagas}`, `--steps=${steps}`]);
 
 async function graphs(db) {
   const c = await client(db);

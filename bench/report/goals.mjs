@@ -89,6 +89,7 @@ function measureGoals(of) {
       values('idle-waiting', 'stmts_per_s', { waiting: 1_000_000 }),
     ],
     ...failureGoals(values),
+    ['first saga of a new process, ms over a warm one', '≤', 15, values('first-saga', 'over_warm_ms')],
     ['throughput, part of the server’s limit', '≥', 0.45, values('limit', 'part_of_limit_ratio')],
     ['latency p50 over four bare commits, ms', '≤', 2, values('bare-commits', 'over_bare_ms')],
     ...['held in the last step', 'running'].map((state) => [

@@ -221,6 +221,16 @@ export const TABLES = [
     ],
   },
   {
+    name: 'first-saga',
+    title: 'The first saga of a new process',
+    columns: [
+      ['first_ms', 'the first saga, ms'],
+      ['after_300_ms', 'p50 after 300 sagas, ms'],
+      ['warm_ms', 'p50 after 1,600 sagas, ms'],
+      ['over_warm_ms', 'the first one, longer by, ms'],
+    ],
+  },
+  {
     name: 'limit',
     title: 'The limit of the server',
     rows: ['by', 'written by'],

@@ -63,12 +63,18 @@ export class SagaEngine {
     } = this.parts);
   }
 
+  /**
+   * Resolves once the worker has asked for what is due. One statement follows the other, on the connection that start-up has
+   * opened: a saga that is started at once finds it, and its statements need not wait for new ones.
+   */
   async start(): Promise<void> {
-    await this.parts.wakeups.start();
-    this.pauses.look();
-    this.parts.worker?.start();
-    this.parts.slots.start();
-    this.parts.schedules.start();
+    const { wakeups, worker, overdue, slots, schedules } = this.parts;
+    await wakeups.start();
+    await this.pauses.start();
+    await worker?.start();
+    overdue.look();
+    slots.start();
+    schedules.start();
   }
 
   /** The scheduled poll. */

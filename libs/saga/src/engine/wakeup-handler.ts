@@ -23,11 +23,13 @@ export interface WakeupHandlerPorts {
 /** Passes hints on to the worker and to the calls that wait for outcomes, and polls for what lost hints announced. */
 export class WakeupHandler {
   private ticks = 0;
+  private isStarted = false;
 
   constructor(private readonly ports: WakeupHandlerPorts) {}
 
-  start(): Promise<void> {
-    return this.ports.wakeup.start((message) => this.handle(message));
+  async start(): Promise<void> {
+    await this.ports.wakeup.start((message) => this.handle(message));
+    this.isStarted = true;
   }
 
   /** The scheduled poll. */
@@ -47,10 +49,15 @@ export class WakeupHandler {
     const { worker, waiters, watchers } = this.ports;
     if ('id' in message) watchers.hint(message.id);
     if (message.type === 'due') worker?.claimSoon();
-    else if (message.type === 'missed') this.poll();
+    else if (message.type === 'missed') this.missed();
     else if (message.type === 'pauses') this.ports.pauses.look();
     else if (message.type === 'look') worker?.look(message.id);
     else if (message.type === 'settled') waiters.left(message.id);
+  }
+
+  /** The start of the engine looks at everything by itself. */
+  private missed(): void {
+    if (this.isStarted) this.poll();
   }
 
   private poll(): void {

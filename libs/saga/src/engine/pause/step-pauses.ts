@@ -41,7 +41,14 @@ export class StepPauses implements KnownPauses {
 
   /** Reads them unless they are known. @throws what the store throws */
   async known(): Promise<void> {
+    await this.reading;
     if (!this.isLoaded) await this.read();
+  }
+
+  /** Reads them before the worker begins. If that fails, the first claim reads them, or the next poll. */
+  async start(): Promise<void> {
+    this.look();
+    await this.reading;
   }
 
   /** Reads them, now or after the reading in progress. If that fails, the next poll does. */

@@ -75,10 +75,12 @@ export class Worker implements ClaimingWorker {
     });
   }
 
-  start(): void {
+  /** Resolves once the first claim has ended. */
+  async start(): Promise<void> {
     this.state = 'running';
     this.leases.start();
     this.claimSoon();
+    await this.claimer.settled();
   }
 
   holds(id: string): boolean {

@@ -86,7 +86,7 @@ export class ListenWakeup implements Wakeup {
       await watchdog.watch(client, client.connect());
       await watchdog.watch(client, client.query(`LISTEN "${this.channel}"`));
       if (this.stopped) return void (await client.end());
-      this.sayToItself();
+      await this.sayToItself();
       if (this.failures > 0) this.log.log(`LISTEN works again after ${this.failures} failed attempt(s)`);
       this.failures = 0;
       this.onMessage({ type: 'missed' });
@@ -116,9 +116,9 @@ export class ListenWakeup implements Wakeup {
   }
 
   /** Sent over the pool, like all hints. Other processes ignore it. */
-  private sayToItself(): void {
+  private async sayToItself(): Promise<void> {
     this.echo = `echo:${randomUUID()}`;
-    this.notify(this.channel, this.echo).catch(() => undefined);
+    await this.notify(this.channel, this.echo).catch(() => undefined);
   }
 
   private beDeaf(): void {
@@ -128,7 +128,7 @@ export class ListenWakeup implements Wakeup {
           'process start at the next poll (worker.pollInterval). Use a session-mode or direct connection to start them at once.',
       );
     this.isKnownDeaf = true;
-    this.sayToItself();
+    void this.sayToItself();
   }
 
   private lost(client: PgClient): void {
