@@ -56,19 +56,24 @@ export async function createDatabase() {
 }
 
 /**
- * An application as a user has it: on TypeORM, or with `--database=pg` on a pool of pg. The worker's options, or false for none. The URL says how the database is reached. */
-export async function createApp({ db, sagas, worker = {}, pool = POOL, url = dbUrl(db) }) {
+ * An application as a user has it: on TypeORM, or with `--database=pg` on a pool of pg.
+ * @param worker its options, or false for none
+ * @param options further ones of SagaModule
+ * @param url how the database is reached
+ */
+export async function createApp({ db, sagas, worker = {}, options, pool = POOL, url = dbUrl(db) }) {
   // Only one of a process may have the default name.
   const named = applications++ === 0 ? {} : { name: `application-${applications}` };
   const workerOptions = worker && { concurrency: 1_000, ...worker };
+  const rest = { ...options, worker: workerOptions };
   const pgPool = args.database === 'pg' ? new pg.Pool({ connectionString: url, max: pool }) : undefined;
   class AppModule {}
   Module({
     imports: pgPool
-      ? [SagaModule.forRoot({ database: pgDatabase(pgPool), worker: workerOptions })]
+      ? [SagaModule.forRoot({ database: pgDatabase(pgPool), ...rest })]
       : [
           TypeOrmModule.forRoot({ type: 'postgres', url, extra: { max: pool }, ...named }),
-          SagaModule.forRoot({ ...(named.name && { dataSource: named.name }), worker: workerOptions }),
+          SagaModule.forRoot({ ...(named.name && { dataSource: named.name }), ...rest }),
         ],
     providers: sagas,
   })(AppModule);

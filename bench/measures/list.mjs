@@ -27,6 +27,7 @@ export const MEASURES = [
   { name: 'waiting-half', quick: ['--n=4000', '--reps=1'], once: true },
   { name: 'backlog', quick: ['--due=150000', '--seconds=6', '--slice=2'] },
   { name: 'grown', quick: ['--finished=200000', '--waiting=20000', '--n=5000', '--reps=1'], once: true },
+  { name: 'partitions', quick: ['--days=20', '--finished=200', '--n=5000', '--reps=1'], once: true },
   { name: 'idle', quick: ['--secs=4'] },
   { name: 'idle-waiting', quick: ['--waiting=20000', '--secs=10'], once: true },
   { name: 'costs', quick: ['--n=6000'] },

@@ -8,10 +8,12 @@ import { allThere } from './stored.mjs';
 /**
  * @param plain the saga of which n run each time
  * @param others what the applications have beside it
+ * @param options of SagaModule, of both
  * @param fill ({ db, service }) => what is done to the second
  */
-export async function sideBySide({ plain, others, n, reps, fill, params }) {
-  const made = [await open([plain, ...others]), await open([plain, ...others])];
+export async function sideBySide({ plain, others, n, reps, fill, params, options }) {
+  const sagasOfBoth = [plain, ...others];
+  const made = [await open(sagasOfBoth, options), await open(sagasOfBoth, options)];
   const [bare, filled] = made;
   await fill(filled);
   for (const { db } of made) await vacuumSagas(db);
@@ -42,8 +44,8 @@ export async function sideBySide({ plain, others, n, reps, fill, params }) {
 
 const warmUp = (n) => Math.min(3_000, n);
 
-async function open(sagas) {
+async function open(sagas, options) {
   const db = await createDatabase();
-  const app = await createApp({ db, sagas, worker: { concurrency: args.conc ?? 1_000 } });
+  const app = await createApp({ db, sagas, options, worker: { concurrency: args.conc ?? 1_000 } });
   return { db, ...app };
 }

@@ -1,5 +1,6 @@
 // What is really there: nothing counts that the database does not have.
 import { client } from '../lib/database.mjs';
+import { sleep } from '../lib/figures.mjs';
 
 const OF_THEM =
   'AND EXISTS (SELECT FROM saga.instance i WHERE i.id = s.saga_id AND i.name = $1 AND i.status = $2)';
@@ -30,4 +31,12 @@ export async function allThere(db, { sagas, steps = 3 * sagas, ...of }) {
     `${sagas} sagas with ${steps} steps should be there; there are ${there.sagas} with ${there.steps}`,
   );
   return false;
+}
+
+/** Resolves once a saga waits, or has ended. */
+export async function untilIdle(db, id) {
+  const c = await client(db);
+  while ((await c.query('SELECT FROM saga.instance WHERE id = $1 AND rank_at IS NULL', [id])).rowCount === 0)
+    await sleep(20);
+  await c.end();
 }

@@ -157,6 +157,17 @@ export const TABLES = [
     ],
   },
   {
+    name: 'partitions',
+    title: 'Hundreds of partitions',
+    rows: ['days', 'partitions, one a day'],
+    columns: [
+      ['without_sagas_per_s', 'sagas/s with those of this week'],
+      RATE,
+      ['to_without_ratio', 'part of the rate with those of this week'],
+      ...STALLS,
+    ],
+  },
+  {
     name: 'idle',
     title: 'Nothing to do',
     rows: ['workers', 'workers'],
