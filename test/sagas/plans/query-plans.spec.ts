@@ -83,6 +83,9 @@ async function plansOf(call: string): Promise<ExplainedPlan[]> {
 /** All of ours. */
 const TABLES = /^(instance|step|signal|task|rate_limit|concurrency|step_slot|step_limit)$/;
 
+/** What it reads of given ids is as small as they are few. */
+const isOfGivenIds = (node: PlanNode): boolean => /= ANY/.test(node['Index Cond'] ?? '');
+
 /** A whole table read, or hashed, whatever its size. */
 function wholeTables(nodes: readonly PlanNode[]): string[] {
   const scans = nodes
@@ -90,7 +93,9 @@ function wholeTables(nodes: readonly PlanNode[]): string[] {
     .map((node) => `Seq Scan on ${node['Relation Name']}`);
   const joins = nodes
     .filter((node) => /^(Hash|Merge) Join$/.test(node['Node Type']))
-    .filter((node) => inputsOf(node).some((inner) => TABLES.test(inner['Relation Name'] ?? '')))
+    .filter((node) =>
+      inputsOf(node).some((inner) => TABLES.test(inner['Relation Name'] ?? '') && !isOfGivenIds(inner)),
+    )
     .map((node) => node['Node Type']);
   return [...scans, ...joins];
 }

@@ -400,10 +400,12 @@ END $function$`,
 CREATE OR REPLACE FUNCTION "{schema}".checkpoint_1(uuid[], int[], int[], text[], text[], json[], text[], text[], boolean[], boolean[], boolean[], boolean[], float8[], boolean[], boolean[], json[], uuid[], text[], text[], int[], int[], boolean[], int[], int[], float8[], json[], json[], float8[], json[], boolean)
 RETURNS uuid[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $function$
+SET enable_seqscan = off SET enable_mergejoin = off SET enable_nestloop = off SET enable_bitmapscan = off AS $function$
 DECLARE
   saved uuid[];
+  least_id uuid;
 BEGIN
+  least_id := (SELECT u.id FROM unnest($1) u(id) ORDER BY u.id LIMIT 1);
   WITH updated AS (
     UPDATE "{schema}".instance i SET
       status = w.status, held_phase = w.held_phase, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
@@ -418,7 +420,7 @@ BEGIN
       finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
     FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS w(id, epoch, number, status, held_phase, failure, step, error, stalls, cancel_seen, pause_seen, released, due_at, terminal, settled, progress)
     WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
-      AND (NOT i.pause_requested OR w.pause_seen)
+      AND (NOT i.pause_requested OR w.pause_seen) AND i.id = ANY($1) AND i.id >= least_id
     RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('{schema}_wakeup', 'settled:' || i.id) END,
       CASE WHEN i.woken AND w.released AND w.settled IS NOT TRUE THEN pg_notify('{schema}_wakeup', 'due') END
   )
@@ -456,10 +458,12 @@ END $function$`,
 CREATE OR REPLACE FUNCTION "{schema}".checkpoint_one_1(uuid, int, int, text, text, json, text, text, boolean, boolean, boolean, boolean, float8, boolean, boolean, json, uuid, text, text, int, int, boolean, int, int, float8, json, json, float8, json, boolean)
 RETURNS uuid[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $function$
+SET enable_seqscan = off SET enable_mergejoin = off SET enable_hashjoin = off AS $function$
 DECLARE
   saved uuid[];
+  
 BEGIN
+  
   WITH updated AS (
     UPDATE "{schema}".instance i SET
       status = w.status, held_phase = w.held_phase, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
@@ -753,7 +757,10 @@ END $function$`,
 CREATE OR REPLACE FUNCTION "{schema}".bytes_at_most_1(uuid[]) RETURNS bigint LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  least_id uuid;
 BEGIN
+  least_id := (SELECT u.id FROM unnest($1) u(id) ORDER BY u.id LIMIT 1);
   RETURN (SELECT coalesce(sum((
     coalesce(pg_column_size(i.input)::bigint * CASE WHEN pg_column_compression(i.input) IS NULL THEN 1 ELSE 256 END, 0) + coalesce(pg_column_size(i.started_input)::bigint * CASE WHEN pg_column_compression(i.started_input) IS NULL THEN 1 ELSE 256 END, 0) + coalesce(pg_column_size(i.failure)::bigint * CASE WHEN pg_column_compression(i.failure) IS NULL THEN 1 ELSE 256 END, 0) + coalesce(pg_column_size(i.progress)::bigint * CASE WHEN pg_column_compression(i.progress) IS NULL THEN 1 ELSE 256 END, 0)
     + CASE WHEN i.checkpoints = 0 THEN 0 ELSE (
@@ -763,7 +770,7 @@ BEGIN
     + CASE WHEN i.signals = 0 THEN 0 ELSE (
       SELECT coalesce(sum(coalesce(pg_column_size(g.payload)::bigint * CASE WHEN pg_column_compression(g.payload) IS NULL THEN 1 ELSE 256 END, 0)), 0) FROM "{schema}".signal g
       WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END)::bigint), 0)
-    FROM "{schema}".instance i WHERE i.id = ANY($1));
+    FROM "{schema}".instance i WHERE i.id = ANY($1) AND i.id >= least_id);
 END $function$`,
     `
 CREATE OR REPLACE FUNCTION "{schema}".bytes_1(uuid, bigint) RETURNS bigint LANGUAGE plpgsql STABLE
@@ -1241,6 +1248,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SE
 DECLARE
   place timestamptz := coalesce(to_timestamp($9 / 1000), '-infinity');
   due record;
+  least_id uuid;
 BEGIN
   SELECT * INTO due FROM "{schema}".due_1($1, $2, $3, $6, $7, $8, place);
   now := extract(epoch FROM now()) * 1000;
@@ -1252,6 +1260,7 @@ BEGIN
   IF cardinality(due.ids) = 0 THEN
     RETURN;
   END IF;
+  least_id := (SELECT u.id FROM unnest(due.ids) u(id) ORDER BY u.id LIMIT 1);
   UPDATE "{schema}".instance i SET 
     epoch = i.epoch + 1,
     takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
@@ -1267,7 +1276,7 @@ BEGIN
     woken = false,
     due_at = now() + $5 * interval '1 millisecond',
     rank_at = now() + $5 * interval '1 millisecond'
-  WHERE i.id = ANY(due.ids);
+  WHERE i.id = ANY(due.ids) AND i.id >= least_id;
   RETURN QUERY SELECT NULL::float8, NULL::float8, NULL::int, NULL::float8,
   i.id AS id,
   i.parent_id AS parent_id,
@@ -1317,7 +1326,7 @@ BEGIN
     FROM "{schema}".signal g
     WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
   FROM unnest(due.ids) WITH ORDINALITY AS w(id, place)
-  CROSS JOIN LATERAL (SELECT * FROM "{schema}".instance h WHERE h.id = w.id LIMIT 1) i
+  CROSS JOIN LATERAL (SELECT * FROM "{schema}".instance h WHERE h.id = w.id AND h.id >= least_id LIMIT 1) i
   ORDER BY w.place;
 END $function$`,
     `

@@ -1,5 +1,6 @@
 import { SMALL_SAGA } from '../../../../engine/ports/payload-size.js';
 import { isPending } from '../../signals/pending-signals.sql.js';
+import { isFromLeastId, LEAST_ID, setLeastId } from './least-id.js';
 import { PINNED } from './pinned-plan.js';
 
 /** How far beyond the sagas that are picked first a claim looks for small ones. */
@@ -53,9 +54,12 @@ export const bytesFunctions = (schema: string): string[] => [
 const bytesAtMost = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.bytes_at_most_1(uuid[]) RETURNS bigint LANGUAGE plpgsql STABLE
 ${PINNED} AS $function$
+DECLARE
+  ${LEAST_ID}
 BEGIN
+  ${setLeastId('$1')}
   RETURN (SELECT coalesce(sum(${bytesOfSaga(schema, mostBytes)}), 0)
-    FROM ${schema}.instance i WHERE i.id = ANY($1));
+    FROM ${schema}.instance i WHERE i.id = ANY($1) AND ${isFromLeastId('i.id')});
 END $function$`;
 
 /** bytes_1: the bytes of one saga; of one that has at least $2 bytes as it is stored, those. Plan: by primary key. */

@@ -1,4 +1,5 @@
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
+import { isFromLeastId, LEAST_ID, setLeastId } from './least-id.js';
 import { BATCH, type RowSource, SINGLE } from './source-rows.js';
 
 /**
@@ -57,11 +58,13 @@ const DUE_AT = `CASE WHEN i.woken AND w.status IN ('running', 'compensating') TH
  * checkpoint_1: stores a batch of checkpoints. Fences by epoch, updates the sagas' rows, writes the steps that
  * changed, and announces those that are settled and waited for: one call, one commit. Gives the ids that were saved.
  *
- * Plan: nested loop from the function scan into instance_pkey, then an upsert that finds its row by step_pkey.
+ * Plan: a scan of instance_pkey for the ids, from the least one on (see least-id.ts), whose rows are joined with the
+ * checkpoints by a hash; then an upsert that finds its row by step_pkey. Of one saga: a nested loop into instance_pkey.
  * The trap: joining unnest(...) to a table, the planner prefers to hash the whole table for a large batch, or
- * while statistics say that it is small; throughput then falls as the table grows. So the plan is pinned by the
- * function's own settings, which a statement of ours on the application's connections could not have.
- * test/sagas/plans/query-plans.spec.ts holds it there.
+ * while statistics say that it is small; throughput then falls as the table grows. A nested loop from the ids opens every
+ * partition. So the plan is pinned by the function's own settings, which a statement of ours on the application's connections
+ * could not have, and `= ANY` bounds what is hashed. test/sagas/plans holds it there. A bitmap scan would lock the rows in the
+ * order in which they are stored, and not in that of their ids, as all other statements do.
  * `force_generic_plan`: one checkpoint looks cheaper with a plan of its own than with the one for ten rows, so it
  * would be planned anew at each call: 0.26 ms in the server instead of 0.11.
  * Why a function, for one checkpoint on an idle server: sent as a statement 1.0 ms, most of it parsing and
@@ -83,10 +86,12 @@ const checkpointFrom = (source: RowSource, name: string, schema: string, channel
 CREATE OR REPLACE FUNCTION ${name}(${typesOf(source)})
 RETURNS uuid[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $function$
+SET enable_seqscan = off SET enable_mergejoin = off ${source === BATCH ? 'SET enable_nestloop = off SET enable_bitmapscan = off' : 'SET enable_hashjoin = off'} AS $function$
 DECLARE
   saved uuid[];
+  ${source === BATCH ? LEAST_ID : ''}
 BEGIN
+  ${source === BATCH ? setLeastId('$1') : ''}
   WITH updated AS (
     UPDATE ${schema}.instance i SET
       status = w.status, held_phase = w.held_phase, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
@@ -101,7 +106,7 @@ BEGIN
       finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
     FROM ${source.rows(SAGA_COLUMNS, 'w', 1)}
     WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
-      AND (NOT i.pause_requested OR w.pause_seen)
+      AND (NOT i.pause_requested OR w.pause_seen)${source === BATCH ? ` AND i.id = ANY($1) AND ${isFromLeastId('i.id')}` : ''}
     RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('${channel}', 'settled:' || i.id) END,
       CASE WHEN i.woken AND w.released AND w.settled IS NOT TRUE THEN pg_notify('${channel}', 'due') END
   )

@@ -1,5 +1,6 @@
 import { storedSagaColumns, storedSagaTypes } from '../../read/stored-saga.sql.js';
 import { takeLease } from './take-lease.js';
+import { isFromLeastId, LEAST_ID, setLeastId } from './least-id.js';
 import { PINNED } from './pinned-plan.js';
 
 /** Rows looked at for the next due time, beside those taken: with priorities, the next by rank may not be the next due. */
@@ -36,6 +37,7 @@ ${PINNED} AS $function$
 DECLARE
   place timestamptz := coalesce(to_timestamp($9 / 1000), '-infinity');
   due record;
+  ${LEAST_ID}
 BEGIN
   SELECT * INTO due FROM ${schema}.due_1($1, $2, $3, $6, $7, $8, place);
   now := extract(epoch FROM now()) * 1000;
@@ -47,11 +49,12 @@ BEGIN
   IF cardinality(due.ids) = 0 THEN
     RETURN;
   END IF;
+  ${setLeastId('due.ids')}
   UPDATE ${schema}.instance i SET ${takeLease('$4', '$5', 'now()')}
-  WHERE i.id = ANY(due.ids);
+  WHERE i.id = ANY(due.ids) AND ${isFromLeastId('i.id')};
   RETURN QUERY SELECT NULL::float8, NULL::float8, NULL::int, NULL::float8,
   ${storedSagaColumns(schema, 'i', 'i.id = due.in_parts')}
   FROM unnest(due.ids) WITH ORDINALITY AS w(id, place)
-  CROSS JOIN LATERAL (SELECT * FROM ${schema}.instance h WHERE h.id = w.id LIMIT 1) i
+  CROSS JOIN LATERAL (SELECT * FROM ${schema}.instance h WHERE h.id = w.id AND ${isFromLeastId('h.id')} LIMIT 1) i
   ORDER BY w.place;
 END $function$`;
