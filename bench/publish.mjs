@@ -1,15 +1,16 @@
 // node bench/publish.mjs [--beside] results/<time>.jsonl …: what docs/performance.md shows: its tables, its charts, and every
-// figure as JSON. Of several runs, those of one machine that belong together. --beside publishes a run of a few measures
-// beside the last whole run: each of its tables says when and on what it was measured, and all else stays as it is. --capacity
-// writes docs/capacity.md alone, from the published figures.
+// figure as JSON. Of several runs, those of one machine that belong together. What a run has not measured is kept from earlier
+// ones, and its table says when and on what it was measured. --beside publishes a run of a few measures beside the last run of
+// all engines. --capacity writes docs/capacity.md alone, from the published figures.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { writeCharts } from './charts.mjs';
 import { capacitySections } from './report/capacity.mjs';
-import { figuresBeside, figuresOf } from './report/figures.mjs';
+import { figuresOf, figuresWith, publishedGoals } from './report/figures.mjs';
+import { publishedGoalsTable } from './report/goals.mjs';
 import { readLines } from './report/lines.mjs';
-import { report, tablesOf } from './report.mjs';
+import { machineText, report, tablesOf } from './report.mjs';
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const [PAGE, JSON_FILE] = [at('../docs/performance.md'), at('../docs/performance.json')];
@@ -24,11 +25,11 @@ const SHOWN = {
   payloads: ['payloads'],
   grown: ['database'],
 };
-const MARKED = /(<!-- figures:([\w-]+) -->)[\s\S]*?(<!-- \/figures:\2 -->)/g;
+const MARKED = /(<!-- figures:([\w-]+) -->)([\s\S]*?)(<!-- \/figures:\2 -->)/g;
 
 /** The page with what stands between its markers replaced, where there is something new; all else is kept. */
 export function withFigures(page, sections) {
-  return page.replace(MARKED, (all, open, name, close) =>
+  return page.replace(MARKED, (all, open, name, _text, close) =>
     sections[name] === undefined ? all : `${open}\n\n${sections[name]}\n\n${close}`,
   );
 }
@@ -43,12 +44,20 @@ export function sectionsOf(lines, charts) {
   );
 }
 
-/** Those of a run of a few measures, each with its machine. The goals and the machine are those of a whole run. */
+/** Those of a run of a few measures, each with its machine. The page's machine is that of the run of all engines. */
 export function sectionsBeside(lines, charts) {
   const { machine, ...sections } = sectionsOf(lines, charts);
+  // Those are of all that is published.
   delete sections.goals;
   const measured = ([name, text]) => [name, text.startsWith(machine) ? text : `${machine}\n\n${text}`];
   return Object.fromEntries(Object.entries(sections).map(measured));
+}
+
+/** What stays on the page of the last run of all engines, with that run's machine, which the page does not name any more. */
+export function sectionsKept(page, { machine, measures }, names) {
+  const of = machineText([{ metric: 'machine', ...machine }]);
+  const kept = [...page.matchAll(MARKED)].filter(([, , name]) => measures[name] && !names.includes(name));
+  return Object.fromEntries(kept.map(([, , name, text]) => [name, `${of}\n\n${text.trim()}`]));
 }
 
 function imagesOf(name, title, charts) {
@@ -86,9 +95,11 @@ async function main(files, beside) {
   const { incomplete } = report(lines);
   if (incomplete > 0) throw new Error(`${incomplete} run(s) did not complete: nothing is published.`);
   const sections = (beside ? sectionsBeside : sectionsOf)(lines, writeCharts(lines));
-  await write(PAGE, withFigures(readFileSync(PAGE, 'utf8'), sections));
-  const figures = figuresOf(lines);
-  const published = beside ? figuresBeside(JSON.parse(readFileSync(JSON_FILE, 'utf8')), figures) : figures;
+  const [page, before] = [readFileSync(PAGE, 'utf8'), JSON.parse(readFileSync(JSON_FILE, 'utf8'))];
+  const published = figuresWith(before, figuresOf(lines), { beside });
+  sections.goals = publishedGoalsTable(publishedGoals(published));
+  const kept = beside ? {} : sectionsKept(page, before, Object.keys(sections));
+  await write(PAGE, withFigures(page, { ...kept, ...sections }));
   await write(JSON_FILE, JSON.stringify(published));
   await writeCapacity(published);
   console.log(`docs/performance.md: ${Object.keys(sections).join(', ')}`);

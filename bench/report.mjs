@@ -25,7 +25,7 @@ function ofMachine(lines, text) {
 }
 
 /** What it all was measured on; of several runs, the first says so. */
-function machineText(lines) {
+export function machineText(lines) {
   const machine = lines.find(({ metric }) => metric === 'machine');
   if (!machine) return undefined;
   const { version, processors, model, memory_gb, system, node, postgres, at, quick } = machine;

@@ -48,21 +48,30 @@ export function figuresOf(lines) {
 }
 
 /**
- * What is published, with a run of a few measures in its list `beside`: what that run has measured is in no other place any
- * more.
+ * What is published, with a run. A run of a few measures goes into its list `beside`; any other takes its place, and what it
+ * has not measured goes into that list. What the run has measured is in no other place any more.
  */
-export function figuresBeside(published, run) {
+export function figuresWith(published, run, { beside }) {
   const older = (figures) => ({
     ...figures,
     measures: without(figures.measures, Object.keys(run.measures)),
     goals: figures.goals.filter(({ what }) => !run.goals.some((goal) => goal.what === what)),
     ...(run.installed.length > 0 && { installed: [] }),
   });
-  const { machine, installed, measures, goals } = run;
-  const rest = (published.beside ?? [])
+  const before = [...(beside ? [] : [besideOf(published)]), ...(published.beside ?? [])];
+  const rest = before
     .map(older)
-    .filter((one) => one.installed.length > 0 || Object.keys(one.measures).length > 0);
-  return { ...older(published), beside: [...rest, { machine, installed, measures, goals }] };
+    .filter(({ installed, measures }) => installed.length > 0 || Object.keys(measures).length > 0);
+  return beside ? { ...older(published), beside: [...rest, besideOf(run)] } : { ...run, beside: rest };
+}
+
+const besideOf = ({ machine, installed, measures, goals }) => ({ machine, installed, measures, goals });
+
+/** Every goal that is published, with the day on which it was measured. */
+export function publishedGoals({ beside = [], ...whole }) {
+  return [whole, ...beside].flatMap(({ machine, goals }) =>
+    goals.map((goal) => ({ ...goal, day: String(machine.at ?? '').slice(0, 10) })),
+  );
 }
 
 const without = (line, names) =>

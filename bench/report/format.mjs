@@ -8,8 +8,10 @@ export function number(x) {
 }
 
 /** Median and, of several values, the spread. */
-export function spread(xs) {
-  const all = summary(xs);
+export const spread = (xs) => summaryText(summary(xs));
+
+/** The same of what `summary` has made. */
+export function summaryText(all) {
   if (!all) return '';
   const [middle, least, most] = [all.median, all.min, all.max].map(number);
   return least === most ? middle : `${middle} (${least}–${most})`;

@@ -1,6 +1,6 @@
 // What is wanted, and whether it is so.
 import { PEERS } from './engines.mjs';
-import { spread, table } from './format.mjs';
+import { spread, summaryText, table } from './format.mjs';
 import { installedRuns } from './installed.mjs';
 import { ofEngine, ofMeasure, ratios, valuesOf } from './lines.mjs';
 import { memoryGoals } from './memory.mjs';
@@ -172,12 +172,24 @@ function failureGoals(values) {
   ];
 }
 
-export function goalsTable(goals) {
-  const rows = goals.map(({ what, wanted, values, met }) => [
-    what,
-    wanted,
+/** The goals of one run. */
+export const goalsTable = (goals) =>
+  tableOf(['goal', 'wanted', 'median (min–max)', ''], goals, ({ values, met }) => [
     spread(values),
-    met ? 'PASS' : '**MISS**',
+    result(met),
   ]);
-  return rows.length > 0 ? table(['goal', 'wanted', 'median (min–max)', ''], rows) : undefined;
+
+/** Published goals, each with the summary of its values, and the day. */
+export const publishedGoalsTable = (goals) =>
+  tableOf(['goal', 'wanted', 'median (min–max)', '', 'measured on'], goals, ({ met, day, ...summary }) => [
+    summaryText(summary),
+    result(met),
+    day,
+  ]);
+
+const result = (met) => (met ? 'PASS' : '**MISS**');
+
+function tableOf(head, goals, cells) {
+  const rows = goals.map((goal) => [goal.what, goal.wanted, ...cells(goal)]);
+  return rows.length > 0 ? table(head, rows) : undefined;
 }

@@ -56,9 +56,10 @@ interface Figures {
   readonly beside?: readonly Figures[];
 }
 
-export const { figuresBeside, figuresOf } = await load<{
+export const { figuresOf, figuresWith, publishedGoals } = await load<{
   figuresOf: (lines: readonly Line[]) => Figures;
-  figuresBeside: (published: Figures, run: Figures) => Figures;
+  figuresWith: (published: Figures, run: Figures, as: { beside: boolean }) => Figures;
+  publishedGoals: (published: Figures) => { readonly what: string; readonly day: string }[];
 }>('report/figures.mjs');
 export const { COMPARED, comparedOf } = await load<{
   COMPARED: readonly { what: string }[];
@@ -80,10 +81,11 @@ export const { chartsOf } = await load<{
   chartsOf: (lines: readonly Line[]) => { name: string; svg: string }[];
 }>('charts.mjs');
 export const { barChart } = await load<{ barChart: (chart: object) => string }>('charts/bar-chart.mjs');
-export const { refuseMixture, sectionsBeside, sectionsOf, withFigures } = await load<{
+export const { refuseMixture, sectionsBeside, sectionsKept, sectionsOf, withFigures } = await load<{
   refuseMixture: (lines: readonly Line[]) => void;
   sectionsOf: (lines: readonly Line[], charts: readonly string[]) => Record<string, string>;
   sectionsBeside: (lines: readonly Line[], charts: readonly string[]) => Record<string, string>;
+  sectionsKept: (page: string, published: Figures, names: readonly string[]) => Record<string, string>;
   withFigures: (page: string, sections: Readonly<Record<string, string>>) => string;
 }>('publish.mjs');
 export const { MEASURES, measuresOf, sizesOf } = await load<{

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  figuresBeside,
   figuresOf,
+  figuresWith,
+  publishedGoals,
   refuseMixture,
   sectionsBeside,
+  sectionsKept,
   sectionsOf,
   TABLES,
   withFigures,
@@ -66,7 +68,7 @@ const MACHINE = {
   ...{ node: '22', postgres: '18', at: '2026-11-25T10:00:00Z', round: 1 },
 };
 
-test('a run of a few measures says on what it was measured, and leaves the machine and the goals as they are', () => {
+test('a run of a few measures says on what it was measured, and leaves the machine as it is', () => {
   const lines = [MACHINE, figure('limit', 'sagas_per_s', 1, { by: 'SQL alone' })];
   const installed = { installed: true, node: '20' };
   lines.push(ours('throughput', 300, 1, installed), engine('dbos', 'direct', 'throughput', 10, 1, installed));
@@ -84,10 +86,46 @@ test('what a run of a few measures has measured is in one place, and all other f
   ]);
   const limit = figuresOf([{ ...MACHINE, at: 'first' }, figure('limit', 'sagas_per_s', 3)]);
   const again = figuresOf([{ ...MACHINE, at: 'second' }, figure('limit', 'sagas_per_s', 4)]);
-  const published = figuresBeside(figuresBeside(whole, limit), again);
+  const published = [limit, again].reduce((all, run) => figuresWith(all, run, { beside: true }), whole);
   expect(Object.keys(published.measures)).toEqual(['steps']);
   expect(published.goals).toEqual(whole.goals);
   expect(published.beside).toMatchObject([{ machine: { at: 'second' }, measures: again.measures }]);
+});
+
+test('a run of all engines takes the place of the last one, of which stays what it has not measured', () => {
+  const idle = (at: string) => figuresOf([{ ...MACHINE, at }, ours('idle_stmts_per_s', 0.3)]);
+  const before = figuresOf([
+    { ...MACHINE, at: '2026-11-01' },
+    ours('idle_stmts_per_s', 5),
+    figure('limit', 'part_of_limit_ratio', 0.4),
+    figure('steps', 'sagas_per_s', 2),
+  ]);
+  const run = figuresOf([
+    { ...MACHINE, at: '2026-11-02' },
+    ours('idle_stmts_per_s', 0.3),
+    figure('steps', 'sagas_per_s', 3),
+  ]);
+  const published = figuresWith(before, run, { beside: false });
+  expect(published).toMatchObject({ machine: { at: '2026-11-02' }, measures: run.measures });
+  expect(published.beside).toMatchObject([{ machine: { at: '2026-11-01' } }]);
+  expect(Object.keys(published.beside![0]!.measures)).toEqual(['limit']);
+  expect(publishedGoals(published).map(({ what, day }) => [what, day])).toEqual([
+    ['idle statements a second', '2026-11-02'],
+    ['throughput, part of the server’s limit', '2026-11-01'],
+  ]);
+  // Nothing of an earlier run is left once it is measured again.
+  expect(figuresWith(idle('2026-11-01'), run, { beside: false }).beside).toEqual([]);
+});
+
+test('a section of an earlier run of all engines says on what it was measured, once the page names a later one', () => {
+  const before = figuresOf([
+    MACHINE,
+    figure('in-flight', 'sagas_per_s', 1),
+    figure('steps', 'sagas_per_s', 2),
+  ]);
+  const kept = sectionsKept(PAGE, before, ['steps', 'machine']);
+  expect(Object.keys(kept)).toEqual(['in-flight']);
+  expect(kept['in-flight']).toMatch(/^Version 1\.0\.0, 2026-11-25: [^\n]+\n\n\| old \|$/);
 });
 
 test('engines as installed are no figures of the engines in their best settings', () => {

@@ -12,7 +12,7 @@ const TICKS_BETWEEN_POLLS = 5;
 export interface WakeupHandlerPorts {
   readonly wakeup: Wakeup;
   /** Undefined: this process runs no sagas. */
-  readonly worker: Pick<Worker, 'claimSoon' | 'look'> | undefined;
+  readonly worker: Pick<Worker, 'claimSoon' | 'claim' | 'look' | 'isRunning'> | undefined;
   readonly waiters: Pick<OutcomeWaiters, 'waitsForOthers' | 'poll' | 'left'>;
   readonly watchers: Pick<SagaWatchers, 'hint'>;
   readonly overdue: Pick<OverdueWatch, 'look'>;
@@ -36,7 +36,7 @@ export class WakeupHandler {
   tick(): void {
     this.ticks += 1;
     if (this.ports.wakeup.listening && this.ticks % TICKS_BETWEEN_POLLS !== 0) return;
-    this.poll();
+    void this.poll();
   }
 
   /** Announces a saga that may be due to the worker of this process and to other processes. */
@@ -57,14 +57,16 @@ export class WakeupHandler {
 
   /** The start of the engine looks at everything by itself. */
   private missed(): void {
-    if (this.isStarted) this.poll();
+    if (this.isStarted) void this.poll();
   }
 
-  private poll(): void {
+  /** A process with nothing to do needs two connections for it, and not one for each question. */
+  private async poll(): Promise<void> {
     const { worker, waiters, overdue, slots, pauses } = this.ports;
     pauses.look();
-    worker?.claimSoon();
     if (waiters.waitsForOthers) waiters.poll();
+    await worker?.claim();
+    if (worker?.isRunning === false) return;
     overdue.look();
     slots.look();
   }

@@ -79,8 +79,7 @@ export class Worker implements ClaimingWorker {
   async start(): Promise<void> {
     this.state = 'running';
     this.leases.start();
-    this.claimSoon();
-    await this.claimer.settled();
+    await this.claim();
   }
 
   holds(id: string): boolean {
@@ -129,6 +128,12 @@ export class Worker implements ClaimingWorker {
 
   claimSoon(): void {
     this.claimer.claimSoon();
+  }
+
+  /** The same. Resolves once the claim has ended that is in progress then. */
+  async claim(): Promise<void> {
+    this.claimSoon();
+    await this.claimer.settled();
   }
 
   /** A saga will be due at this time. */

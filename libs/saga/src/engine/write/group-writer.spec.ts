@@ -51,6 +51,25 @@ function writerTo(statements: Statements, given: Partial<GroupWriterOptions<numb
 const range = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 describe('items', () => {
+  test('of a megabyte are answered one in each turn of the event loop, and small ones all in one', async () => {
+    const turnsOf = async (size: number): Promise<number[]> => {
+      const statements = new Statements();
+      statements.immediate = true;
+      const writer = writerTo(statements, { sizeOf: () => size });
+      let turn = 0;
+      let ended = false;
+      const count = (): void => {
+        turn += 1;
+        if (!ended) setImmediate(count);
+      };
+      const turns = Promise.all(range(4).map((item) => writer.write(item).then(() => turn)));
+      setImmediate(count);
+      return turns.finally(() => (ended = true));
+    };
+    expect(new Set(await turnsOf(2 ** 20)).size).toBe(4);
+    expect(new Set(await turnsOf(1_000)).size).toBe(1);
+  });
+
   test('are written immediately when nothing is in flight', async () => {
     const statements = new Statements();
     const written = writerTo(statements).write(1);

@@ -34,6 +34,9 @@ class Pending<Item, Result> {
   ) {}
 }
 
+/** Characters of items that are answered in one turn of the event loop. */
+const ANSWERED_AT_ONCE = 2 ** 20;
+
 /** Nothing waits longer than this (ms) for a lane that does not come back, as long as there is another. */
 const LANE_MAX_WAIT_MS = 100;
 
@@ -129,7 +132,23 @@ export class GroupWriter<Item, Result> {
     } catch (error) {
       return this.failed(batch, error, attempt);
     }
-    batch.forEach(({ resolve }, n) => resolve(results[n]!));
+    await this.answer(batch, results);
+  }
+
+  /**
+   * The calls that wait for large items go on with as much to copy and to encode, each as soon as it is answered. Answered
+   * all at once, they would keep the event loop from everything else for as long as all of them take.
+   */
+  private async answer(batch: Pending<Item, Result>[], results: Result[]): Promise<void> {
+    const { sizeOf = () => 0 } = this.options;
+    let size = 0;
+    for (const [n, { item, resolve }] of batch.entries()) {
+      resolve(results[n]!);
+      size += sizeOf(item);
+      if (size < ANSWERED_AT_ONCE) continue;
+      size = 0;
+      await new Promise(setImmediate);
+    }
   }
 
   private async failed(batch: Pending<Item, Result>[], error: unknown, attempt: number): Promise<void> {
