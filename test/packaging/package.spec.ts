@@ -20,10 +20,10 @@ const TOOLS = join(ROOT, 'node_modules/.bin');
  * database layers by 20 kB packed, a screenshot of a phone by 20 kB, the daemon by 40 kB packed and 120 kB unpacked,
  * and schedules, optional steps, two more database layers, messages of declared sagas and their pages by 90 kB and 310 kB.
  * Shards, what is put back after a failover, watching, limits for each key, confirmed compensations and their pages: 100 kB
- * and 400 kB. Published figures of more measures: 20 kB unpacked.
+ * and 400 kB. Published figures of more measures: 10 kB packed and 40 kB unpacked.
  * More than this has a reason, which the commit that raises the figure gives.
  */
-const BUDGET = { packed: 1_480_000, unpacked: 4_820_000 };
+const BUDGET = { packed: 1_490_000, unpacked: 4_840_000 };
 
 interface Manifest {
   readonly exports: Record<string, string | { readonly types: string; readonly default: string }>;
