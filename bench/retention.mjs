@@ -21,6 +21,7 @@ import { FinishedIndex } from '../libs/saga/dist/store/postgres/setup/finished-i
 import { PostgresCleanup } from '../libs/saga/dist/store/postgres/cleanup/postgres-cleanup.js';
 import { PostgresPartitions } from '../libs/saga/dist/store/postgres/partitions/postgres-partitions.js';
 import { sqlOf } from '../libs/saga/dist/store/postgres/typeorm/typeorm-database.js';
+import { makePartition } from './lib/make-partition.mjs';
 import { startServer } from './server.mjs';
 
 const { values } = parseArgs({
@@ -118,19 +119,6 @@ async function fill(client) {
     }
   }
   await client.query('VACUUM ANALYZE saga.instance, saga.step');
-}
-
-/** As it would have been made then. */
-async function makePartition(client, noon) {
-  const name = new Date(noon).toISOString().slice(0, 10).replaceAll('-', '');
-  const { rows } = await client.query(
-    'SELECT saga.partition_bound_1($1) AS low, saga.partition_bound_1($2) AS high',
-    [noon - DAY / 2, noon + DAY / 2],
-  );
-  for (const table of ['instance', 'step', 'signal', 'operation'])
-    await client.query(
-      `CREATE TABLE saga.${table}_${name} PARTITION OF saga.${table} FOR VALUES FROM ('${rows[0].low}') TO ('${rows[0].high}')`,
-    );
 }
 
 /** What the schedule does, with what would be the retention of the round's portion. */

@@ -3,7 +3,7 @@ import { multiply } from '../lib/multiply.mjs';
 import { args, run } from './lib.mjs';
 import { sagaOfSteps, waitingSaga } from './sagas.mjs';
 import { sideBySide } from './side-by-side.mjs';
-import { untilIdle } from './stored.mjs';
+import { oneOfEach } from './stored.mjs';
 
 const finished = args.finished ?? 10_000_000;
 const waiting = args.waiting ?? 10_000_000;
@@ -13,15 +13,11 @@ const Plain = sagaOfSteps(3);
 const Old = sagaOfSteps(3, { name: 'old' });
 const Waiting = waitingSaga();
 
-/** One of each is run, and then copied. */
 async function fill({ db, service }) {
   const began = performance.now();
-  const old = await service.start(Old, { i: 0 });
-  await old.outcome();
-  const { id } = await service.start(Waiting, { i: 0 });
-  await untilIdle(db, id);
-  await multiply(db, old.id, finished - 1, { age: '30 days' });
-  await multiply(db, id, waiting - 1, { age: '20 days' });
+  const [old, waits] = await oneOfEach({ db, service }, Old, Waiting);
+  await multiply(db, old, finished - 1, { age: '30 days' });
+  await multiply(db, waits, waiting - 1, { age: '20 days' });
   console.error(`filled in ${Math.round((performance.now() - began) / 1_000)} s`);
 }
 

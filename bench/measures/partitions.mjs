@@ -1,11 +1,12 @@
 // Daily partitions of a long time, beside those that a new application has. --days=400 --finished=2500 (in each)
 // --waiting=25 (in each) --n=30000 --reps=5
 import { client } from '../lib/database.mjs';
+import { makePartition } from '../lib/make-partition.mjs';
 import { multiply } from '../lib/multiply.mjs';
 import { args, run } from './lib.mjs';
 import { sagaOfSteps, waitingSaga } from './sagas.mjs';
 import { sideBySide } from './side-by-side.mjs';
-import { untilIdle } from './stored.mjs';
+import { oneOfEach } from './stored.mjs';
 
 const days = args.days ?? 400;
 const finished = args.finished ?? 2_500;
@@ -16,36 +17,17 @@ const Plain = sagaOfSteps(3);
 const Old = sagaOfSteps(3, { name: 'old' });
 const Waiting = waitingSaga();
 const DAY = 86_400_000;
-const TABLES = ['instance', 'step', 'signal', 'operation'];
-
-/** As they would have been made on that day. */
-async function makePartition(c, daysAgo) {
-  const from = Math.floor(Date.now() / DAY - daysAgo) * DAY;
-  const { rows } = await c.query(
-    `SELECT saga.partition_bound_1($1) AS low, saga.partition_bound_1($2) AS high`,
-    [from, from + DAY],
-  );
-  const [{ low, high }] = rows;
-  const name = new Date(from).toISOString().slice(0, 10).replaceAll('-', '');
-  for (const table of TABLES)
-    await c.query(
-      `CREATE TABLE saga.${table}_${name} PARTITION OF saga.${table} FOR VALUES FROM ('${low}') TO ('${high}')`,
-    );
-}
 
 async function fill({ db, service }) {
   const c = await client(db);
   // Those of today and of the days ahead are there.
-  for (let day = 1; day <= days; day += 1) await makePartition(c, day);
+  for (let day = 1; day <= days; day += 1) await makePartition(c, Date.now() - day * DAY);
   await c.end();
-  const old = await service.start(Old, { i: 0 });
-  await old.outcome();
-  const { id } = await service.start(Waiting, { i: 0 });
-  await untilIdle(db, id);
+  const [old, waits] = await oneOfEach({ db, service }, Old, Waiting);
   for (let day = 1; day <= days; day += 1) {
     const copies = { age: `${day} days`, partitioned: true, lanes: 1 };
-    await multiply(db, old.id, finished, copies);
-    await multiply(db, id, waiting, copies);
+    await multiply(db, old, finished, copies);
+    await multiply(db, waits, waiting, copies);
   }
 }
 

@@ -33,8 +33,16 @@ export async function allThere(db, { sagas, steps = 3 * sagas, ...of }) {
   return false;
 }
 
-/** Resolves once a saga waits, or has ended. */
-export async function untilIdle(db, id) {
+/** The ids of one saga that has ended and of one that waits, to be copied. */
+export async function oneOfEach({ db, service }, Ended, Waiting) {
+  const ended = await service.start(Ended, { i: 0 });
+  await ended.outcome();
+  const { id } = await service.start(Waiting, { i: 0 });
+  await untilIdle(db, id);
+  return [ended.id, id];
+}
+
+async function untilIdle(db, id) {
   const c = await client(db);
   while ((await c.query('SELECT FROM saga.instance WHERE id = $1 AND rank_at IS NULL', [id])).rowCount === 0)
     await sleep(20);
