@@ -16,6 +16,7 @@ import { tagsWith } from './ambient.js';
 import type { ServiceRuntime } from './assemble-engine.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { newId } from '../shared/new-id.js';
+import { TURN_BUDGET } from '../shared/turn-budget.js';
 import {
   type ReadCall,
   readAbandon,
@@ -87,6 +88,7 @@ export class SagaService extends SagaStepPauseCalls {
     const { ambient } = running.options;
     const transaction = given ?? ambient?.transaction?.();
     const checked = graph.input === undefined ? input : await registry.checked(graph, input);
+    if (TURN_BUDGET.isSpent) await TURN_BUDGET.nextTurn();
     const text = encodePayload(checked, 'input', running.options.maxPayloadBytes);
     const [id, fresh] = [fields.id ?? newId(), fields.id === undefined];
     const tags = tagsWith(ambient, fields.tags);
@@ -205,6 +207,7 @@ export class SagaService extends SagaStepPauseCalls {
     const transaction = given ?? resolved.ambient?.transaction?.();
     const to = toTarget(target, registry);
     if ('name' in to) registry.checkSignal(to.name, name);
+    if (TURN_BUDGET.isSpent) await TURN_BUDGET.nextTurn();
     const text = encodePayload(payload, `payload of signal '${name}'`, resolved.maxPayloadBytes);
     const sent = { name, messageId, payload: text };
     const result = await (transaction ? engine.signalWithin(transaction, to, sent) : engine.signal(to, sent));

@@ -1,3 +1,4 @@
+import { TURN_BUDGET } from '../../shared/turn-budget.js';
 import { types } from 'node:util';
 import { type SagaError, StepAbortedError } from '../../errors.js';
 import { leavesNothing } from '../../definition/graph/saga-graph.js';
@@ -81,6 +82,7 @@ export class AttemptRunner {
     } finally {
       attempt.messages.close();
     }
+    if (TURN_BUDGET.isSpent) await TURN_BUDGET.nextTurn();
     const isStep = attempt.action.kind !== 'compensate';
     const event = isStep ? this.completed(attempt, result) : this.compensated(attempt);
     return this.ended(attempt, watch, event);

@@ -3,6 +3,7 @@ import { type SagaState, isKept } from '../../machine/saga-state.js';
 import { KIND } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/step-map.js';
 import { resultOf } from '../../machine/step-results.js';
+import { TURN_BUDGET } from '../../shared/turn-budget.js';
 import { decodePayload } from './payload.js';
 
 /** The results of the steps that completed and stand, by step name, as the JSON text of one object. */
@@ -15,14 +16,28 @@ export function resultsText(state: SagaState): string {
   return `{${parts.join(',')}}`;
 }
 
+/** What it takes to find a result and to name it, in characters of payloads. */
+const CHARACTERS_PER_RESULT = 100;
+
 /** The results of the steps that completed and stand, by step name. */
 export function decodeResults(state: SagaState): Record<string, unknown> {
-  // Not by assignment, for the sake of a step named __proto__.
-  return Object.fromEntries(standing(state).map((key) => [key, decodePayload(resultOf(state, key))]));
+  const results: Record<string, unknown> = {};
+  const keys = standing(state);
+  TURN_BUDGET.spend(keys.length * CHARACTERS_PER_RESULT);
+  for (const key of keys) {
+    const value = decodePayload(resultOf(state, key));
+    // An assignment would change the prototype.
+    if (key === '__proto__') Object.defineProperty(results, key, { value, ...ORDINARY });
+    else results[key] = value;
+  }
+  return results;
 }
 
+const ORDINARY = { enumerable: true, configurable: true, writable: true };
+
 function standing(state: SagaState): string[] {
-  return [...ownStepsOfKinds(state.steps, KIND.completed)]
-    .map(([key]) => key)
-    .filter((key) => indexOfKey(key) === undefined && isKept(state, key));
+  const keys: string[] = [];
+  for (const [key] of ownStepsOfKinds(state.steps, KIND.completed))
+    if (indexOfKey(key) === undefined && isKept(state, key)) keys.push(key);
+  return keys;
 }

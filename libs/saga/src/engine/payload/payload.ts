@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { SagaPayloadError } from '../../errors.js';
 import { serializeError } from './serialize-error.js';
+import { TURN_BUDGET } from '../../shared/turn-budget.js';
 import { stepOfPath } from '../../shared/value-path.js';
 
 /** Deeper values are refused: PostgreSQL's JSON parser and everyone's tools have a limit not far beyond. */
@@ -39,6 +40,7 @@ interface Walk {
 export function encodePayload(value: unknown, what: string, maxBytes: number): string | undefined {
   const text = jsonOf(value, what, maxBytes);
   if (text === undefined) return undefined;
+  TURN_BUDGET.spend(text.length);
   requireBytes(text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0, what, maxBytes);
   return text;
 }
@@ -101,7 +103,9 @@ function jsonOf(value: unknown, what: string, maxBytes: number): string | undefi
 
 /** Parses a JSON text. Each call returns a fresh copy, so that no caller changes the value of another. */
 export function decodePayload(text: string | undefined): unknown {
-  return text === undefined ? undefined : JSON.parse(text);
+  if (text === undefined) return undefined;
+  TURN_BUDGET.spend(text.length);
+  return JSON.parse(text);
 }
 
 /** Are two JSON texts the same value, whatever the order of their keys? */

@@ -153,10 +153,12 @@ export class RunCheckpoints {
     };
     // Looked at while the state is new: once it is stored, it would have to be fetched from memory again.
     const size = sizeOfSteps(state, changed);
+    const graphSteps = this.record.graph.steps.size;
     const growth = fresh ? size : size - sizeOfSteps(saved, changed);
     const madeAt = this.ports.clock.monotonic();
     const { previous, previousAt } = this;
-    return new MadeCheckpoint(parts, size + sizeOfOthers(parts), growth, madeAt, previous, previousAt);
+    const all = size + sizeOfOthers(parts);
+    return new MadeCheckpoint(parts, all, graphSteps, growth, madeAt, previous, previousAt);
   }
 
   /** Undefined: none. */

@@ -70,6 +70,22 @@ describe('items', () => {
     expect(new Set(await turnsOf(1_000)).size).toBe(1);
   });
 
+  test('of a megabyte are sent in a turn of the event loop each, side by side', async () => {
+    const statements = new Statements();
+    const writer = writerTo(statements, { sizeOf: () => 2 ** 20, maxSize: 2 ** 20, lanes: 3 });
+    const written = Promise.all([1, 2, 3].map((item) => writer.write(item)));
+    const sent = [statements.batches.length];
+    while (statements.batches.length < 3) {
+      await new Promise((resolve) => setImmediate(resolve));
+      sent.push(statements.batches.length);
+    }
+    expect(statements.batches).toEqual([[1], [2], [3]]);
+    // No turn sends two of them.
+    expect(sent.every((count, n) => count - (sent[n - 1] ?? 0) <= 1)).toBe(true);
+    for (const _ of range(3)) statements.end();
+    await written;
+  });
+
   test('are written immediately when nothing is in flight', async () => {
     const statements = new Statements();
     const written = writerTo(statements).write(1);

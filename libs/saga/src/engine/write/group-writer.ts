@@ -1,6 +1,7 @@
 import { SagaUnavailableError } from '../../errors.js';
 import { type Clock, sleep, type Timer } from '../../shared/clock.js';
 import { transientWait } from '../../shared/transient-wait.js';
+import { TURN_BUDGET } from '../../shared/turn-budget.js';
 
 export interface GroupWriterOptions<Item, Result> {
   /** Writes a batch in one statement: all of it or nothing. Results in the order of the items. */
@@ -27,15 +28,14 @@ export interface GroupWriterOptions<Item, Result> {
 class Pending<Item, Result> {
   constructor(
     readonly item: Item,
+    /** Characters. */
+    readonly size: number,
     /** Monotonic. */
     readonly since: number,
     readonly resolve: (result: Result) => void,
     readonly reject: (error: unknown) => void,
   ) {}
 }
-
-/** Characters of items that are answered in one turn of the event loop. */
-const ANSWERED_AT_ONCE = 2 ** 20;
 
 /** Nothing waits longer than this (ms) for a lane that does not come back, as long as there is another. */
 const LANE_MAX_WAIT_MS = 100;
@@ -47,6 +47,8 @@ const LANE_MAX_WAIT_MS = 100;
  */
 export class GroupWriter<Item, Result> {
   private queue: Pending<Item, Result>[] = [];
+  /** Characters of all that is in the queue. */
+  private queueSize = 0;
   private busy = 0;
   private closed = false;
   private watch: Timer | undefined;
@@ -56,10 +58,13 @@ export class GroupWriter<Item, Result> {
 
   write(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.queue.push(new Pending(item, this.options.clock.monotonic(), resolve, reject));
+      const { clock, itemsPerLane, maxSize = Infinity, sizeOf } = this.options;
+      const size = sizeOf?.(item) ?? 0;
+      this.queue.push(new Pending(item, size, clock.monotonic(), resolve, reject));
+      this.queueSize += size;
       // Items that arrive in the same turn of the event loop share a statement.
       if (this.queue.length === 1) queueMicrotask(() => this.openLanes());
-      else if (this.queue.length % this.options.itemsPerLane === 0) this.openLanes();
+      else if (this.queue.length % itemsPerLane === 0 || this.queueSize >= maxSize) this.openLanes();
       this.watchLanes();
     });
   }
@@ -78,14 +83,15 @@ export class GroupWriter<Item, Result> {
   }
 
   private openLanes(): void {
-    const { lanes, itemsPerLane } = this.options;
-    while (
-      this.queue.length > 0 &&
-      this.busy < lanes &&
-      (this.busy === 0 || this.queue.length >= itemsPerLane)
-    ) {
+    while (this.queue.length > 0 && this.busy < this.options.lanes && (this.busy === 0 || this.isFull())) {
       void this.runLane();
     }
+  }
+
+  /** Is there enough for a statement of its own? */
+  private isFull(): boolean {
+    const { itemsPerLane, maxSize = Infinity } = this.options;
+    return this.queue.length >= itemsPerLane || this.queueSize >= maxSize;
   }
 
   /** A statement may hang (a half-open connection), or be in backoff: then the next ones go another way. */
@@ -106,26 +112,30 @@ export class GroupWriter<Item, Result> {
     this.busy += 1;
     do {
       await this.flush(this.nextBatch());
-    } while (this.queue.length > 0 && (this.busy === 1 || this.queue.length >= this.options.itemsPerLane));
+    } while (this.queue.length > 0 && (this.busy === 1 || this.isFull()));
     this.busy -= 1;
     this.openLanes();
     if (this.busy === 0) for (const resolve of this.idle.splice(0)) resolve();
   }
 
   private nextBatch(): Pending<Item, Result>[] {
-    const { maxBatch, sizeOf, maxSize = Infinity } = this.options;
-    let count = Math.min(maxBatch, this.queue.length);
-    if (sizeOf) {
-      let size = 0;
-      for (let n = 0; n < count; n += 1) {
-        size += sizeOf(this.queue[n]!.item);
-        if (size > maxSize) count = Math.max(1, n);
-      }
+    const { maxBatch, maxSize = Infinity } = this.options;
+    const { queue } = this;
+    let count = 0;
+    let size = 0;
+    while (count < Math.min(maxBatch, queue.length)) {
+      const next = size + queue[count]!.size;
+      if (count > 0 && next > maxSize) break;
+      size = next;
+      count += 1;
     }
-    return this.queue.splice(0, count);
+    this.queueSize -= size;
+    return queue.splice(0, count);
   }
 
   private async flush(batch: Pending<Item, Result>[], attempt = 0): Promise<void> {
+    if (TURN_BUDGET.isSpent) await TURN_BUDGET.nextTurn();
+    for (const { size } of batch) TURN_BUDGET.spend(size);
     let results: Result[];
     try {
       results = await this.options.write(batch.map(({ item }) => item));
@@ -136,18 +146,13 @@ export class GroupWriter<Item, Result> {
   }
 
   /**
-   * The calls that wait for large items go on with as much to copy and to encode, each as soon as it is answered. Answered
-   * all at once, they would keep the event loop from everything else for as long as all of them take.
+   * The calls that wait for large items go on with as much to copy and to encode, each as soon as it is answered.
    */
   private async answer(batch: Pending<Item, Result>[], results: Result[]): Promise<void> {
-    const { sizeOf = () => 0 } = this.options;
-    let size = 0;
-    for (const [n, { item, resolve }] of batch.entries()) {
+    for (const [n, { size, resolve }] of batch.entries()) {
+      if (TURN_BUDGET.isSpent) await TURN_BUDGET.nextTurn();
       resolve(results[n]!);
-      size += sizeOf(item);
-      if (size < ANSWERED_AT_ONCE) continue;
-      size = 0;
-      await new Promise(setImmediate);
+      TURN_BUDGET.spend(size);
     }
   }
 

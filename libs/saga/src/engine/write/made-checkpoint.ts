@@ -29,6 +29,7 @@ export class MadeCheckpoint implements Parts<Checkpoint> {
 
   /**
    * @param size of what it stores, in characters of payloads
+   * @param graphSteps the steps of the saga's graph
    * @param growth of all that is stored of the saga by it
    * @param madeAt monotonic ms, not after it is sent
    * @param previous the number of the last saved checkpoint, or of the saga as it was claimed
@@ -37,6 +38,7 @@ export class MadeCheckpoint implements Parts<Checkpoint> {
   constructor(
     parts: Parts<Checkpoint>,
     readonly size: number,
+    readonly graphSteps: number,
     readonly growth: number,
     readonly madeAt: number,
     readonly previous: number,

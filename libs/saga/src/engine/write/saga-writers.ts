@@ -27,7 +27,10 @@ import { WritersByDurability } from './writers-by-durability.js';
  * and with fewer lanes, fewer sagas are advanced. What a statement holds of payloads is bounded, for all of it is in memory
  * at once, here and in the server.
  */
-const GROUPS = { lanes: 4, maxBatch: 500, itemsPerLane: 200, maxSize: 8 * 2 ** 20 } as const;
+const GROUPS = { lanes: 4, maxBatch: 500, itemsPerLane: 200, maxSize: 2 ** 20 } as const;
+
+/** What each step of a saga's graph adds to the work for its start and for each of its checkpoints, in characters of payloads. */
+const CHARACTERS_PER_STEP = 30;
 
 export type AddressedSignal = SentSignal & { readonly target: StoreTarget };
 
@@ -62,16 +65,17 @@ export class SagaWriters {
     this.recent = ports.recovery?.recent;
     const { store, lease, retry, bindings, definitions } = ports;
     this.relaxed = new RelaxedSagas(bindings);
+    const stepsOf = ({ name, version }: NewSaga) => bindings.graphOf({ name, version })?.steps.size ?? 0;
     this.starts = new WritersByDurability((durability) =>
       this.group<NewSaga, StartResult>({
-        sizeOf: sizeOfStart,
+        sizeOf: (saga) => sizeOfStart(saga) + stepsOf(saga) * CHARACTERS_PER_STEP,
         write: (batch) => retry.reached(() => store.start(batch, lease, durability)),
         patience: CALL_MAX_WAIT_MS,
       }),
     );
     this.checkpoints = new WritersByDurability((durability) =>
       this.group<MadeCheckpoint, CheckpointResult>({
-        sizeOf: ({ size }) => size,
+        sizeOf: ({ size, graphSteps }) => size + graphSteps * CHARACTERS_PER_STEP,
         write: (batch) => this.writeCheckpoints(batch, durability),
         patience: Infinity,
       }),

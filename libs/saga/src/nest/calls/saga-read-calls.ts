@@ -2,6 +2,7 @@ import { type HistoryEntry, toHistoryEntry } from '../views/saga-history.js';
 import { type SagaStats, toSagaStats } from '../views/saga-stats.js';
 import { type RollbackPlan, toRollbackPlan } from '../views/rollback-plan.js';
 import { type SagaOutcome, type SagaSnapshotOf, type SagaSummary } from '../views/saga-snapshot.js';
+import { TURN_BUDGET } from '../../shared/turn-budget.js';
 import { toOutcome } from '../views/to-snapshot.js';
 import { findPage, listOn } from './find-page.js';
 import type { Page, SagaFilter } from './saga-filter.js';
@@ -155,8 +156,11 @@ export abstract class SagaReadCalls {
     return {
       id,
       created,
-      outcome: async (options) =>
-        toOutcome<S>(await engine.waiters.wait(id, readTimeout('outcome', options), isUncommitted)),
+      outcome: async (options) => {
+        const settled = await engine.waiters.wait(id, readTimeout('outcome', options), isUncommitted);
+        if (TURN_BUDGET.isSpent) await TURN_BUDGET.nextTurn();
+        return toOutcome<S>(settled);
+      },
     };
   }
 }

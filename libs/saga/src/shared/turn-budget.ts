@@ -1,0 +1,43 @@
+import { setImmediate } from 'node:timers';
+
+/** Characters of one payload: less than that takes no time that could be noticed. */
+const SMALL = 1_024;
+
+/** Milliseconds of work at most, at some 10 ms for a megabyte. */
+const CHARACTERS_PER_TURN = 2 ** 20;
+
+/**
+ * How many characters of payloads are encoded, copied and sent in one turn of the event loop. Large payloads that become
+ * ready together would otherwise keep the process from everything else, its heartbeats among it, for as long as all of
+ * them take.
+ */
+export class TurnBudget {
+  private spent = 0;
+  private isCounting = false;
+
+  constructor(private readonly charactersPerTurn = CHARACTERS_PER_TURN) {}
+
+  /** Must whatever is large wait for the next turn? Asked first, since an `await` has a price of its own. */
+  get isSpent(): boolean {
+    return this.spent >= this.charactersPerTurn;
+  }
+
+  spend(characters: number): void {
+    if (characters < SMALL) return;
+    this.spent += characters;
+    if (this.isCounting) return;
+    this.isCounting = true;
+    setImmediate(() => {
+      this.isCounting = false;
+      this.spent = 0;
+    });
+  }
+
+  /** Resolves in a turn that has something left. Those that wait go on in the order in which they came. */
+  async nextTurn(): Promise<void> {
+    while (this.isSpent) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** The process has one event loop, whatever the number of engines in it. */
+export const TURN_BUDGET = new TurnBudget();
