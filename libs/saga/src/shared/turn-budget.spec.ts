@@ -9,6 +9,9 @@ describe('a turn of the event loop', () => {
     expect(budget.isSpent).toBe(false);
     budget.spend(1_024);
     expect(budget.isSpent).toBe(true);
+    // The rest of this turn, and the next one.
+    await turn();
+    expect(budget.isSpent).toBe(true);
     await turn();
     expect(budget.isSpent).toBe(false);
   });

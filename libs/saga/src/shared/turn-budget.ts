@@ -27,10 +27,13 @@ export class TurnBudget {
     this.spent += characters;
     if (this.isCounting) return;
     this.isCounting = true;
-    setImmediate(() => {
-      this.isCounting = false;
-      this.spent = 0;
-    });
+    // The first one comes before the timers of the next turn: what it allowed would be part of this one.
+    setImmediate(() => setImmediate(() => this.beginTurn()));
+  }
+
+  private beginTurn(): void {
+    this.isCounting = false;
+    this.spent = 0;
   }
 
   /** Resolves in a turn that has something left. Those that wait go on in the order in which they came. */

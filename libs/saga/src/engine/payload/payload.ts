@@ -8,6 +8,8 @@ import { stepOfPath } from '../../shared/value-path.js';
 const DEEPEST = 500;
 /** A value takes a byte as JSON, or more; so often as many characters of text are read to tell its exact size. */
 const ROOM_PER_BYTE = 16;
+/** What each element of a list takes beside its text, in characters of payloads. */
+const CHARACTERS_PER_ELEMENT = 50;
 
 /** One walk through a value. */
 interface Walk {
@@ -73,6 +75,7 @@ export function encodeElements(list: unknown, what: string, maxBytes: number): s
   });
   let bytes = 1 + texts.length;
   for (const text of texts) bytes += Buffer.byteLength(text);
+  TURN_BUDGET.spend(bytes + texts.length * CHARACTERS_PER_ELEMENT);
   requireBytes(Math.max(2, bytes), what, maxBytes);
   return texts;
 }
