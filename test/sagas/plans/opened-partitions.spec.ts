@@ -3,6 +3,7 @@ import { Saga, WaitFor } from '../../../libs/saga/src/index.js';
 import {
   CHECKPOINT_ARGUMENTS,
   SAGA_COLUMNS,
+  STEP_COLUMNS,
 } from '../../../libs/saga/src/store/postgres/schema/functions/checkpoint.function.js';
 import { DAY, dayOf, idOf, PartitionedTables } from '../../support/partitioned-tables.js';
 import { TestApps } from '../../support/test-app.js';
@@ -17,13 +18,18 @@ class Question {
   @WaitFor({ signal: 'answer' }) ask(): void {}
 }
 /**
- * The days of the partitions whose primary key is opened by a statement that was planned before: it stays locked until the
- * transaction ends. To plan, PostgreSQL opens all of them.
+ * The days of the partitions whose primary key is opened by a statement that was planned before. To plan it, PostgreSQL opens
+ * all of them.
  */
 async function keysOpenedBy(client: pg.Client, text: string, values: unknown[]): Promise<string[]> {
   await client.query('BEGIN');
   await client.query(text, values);
   await client.query('ROLLBACK');
+  return keysOpenedFirst(client, text, values);
+}
+
+/** The same of a statement that may have to be planned: an index stays locked until the transaction ends. */
+async function keysOpenedFirst(client: pg.Client, text: string, values: unknown[]): Promise<string[]> {
   await client.query('BEGIN');
   await client.query(text, values);
   const { rows } = await client.query<{ day: string }>(
@@ -58,15 +64,32 @@ describe('in partitions of many days, of which the sagas are of today and a day 
     await apps.sql('DROP SCHEMA saga CASCADE');
   });
 
+  const call = (name: string, values: readonly unknown[]): string =>
+    `SELECT saga.${name}(${values.map((_, n) => `$${n + 1}`).join(', ')})`;
+
+  type Values = Readonly<Record<string, unknown>>;
+  const checkpointOf = (saga: Values, step: Values = {}): unknown[] => {
+    const given = [...Object.keys(SAGA_COLUMNS).map((name) => saga[name] ?? null)];
+    given.push(...Object.keys(STEP_COLUMNS).map((name) => step[name] ?? null));
+    return Array.from({ length: CHECKPOINT_ARGUMENTS }, (_, n) => given[n] ?? null);
+  };
+  const ofToday = () => ({ id: today, epoch: 1, number: 9, status: 'running', step: 'ask' });
+  const batch = () =>
+    checkpointOf(Object.fromEntries(Object.entries(ofToday()).map(([name, value]) => [name, [value, value]])));
+  const single = () =>
+    checkpointOf(ofToday(), { saga_id: today, name: 'next', status: 'completed', attempts: 1 });
+
   test('a batch of checkpoints opens the partitions from the day of its oldest saga on', async () => {
-    const of = (value: unknown) => [value, value];
-    const saga = { id: of(today), epoch: of(1), number: of(9), status: of('running'), step: of('ask') };
-    const given = Object.keys(SAGA_COLUMNS).map((name) => (saga as Record<string, unknown>)[name] ?? null);
-    const values = Array.from({ length: CHECKPOINT_ARGUMENTS }, (_, n) => given[n] ?? null);
-    const places = values.map((_, n) => `$${n + 1}`).join(', ');
-    const opened = await keysOpenedBy(client, `SELECT saga.checkpoint_1(${places})`, values);
+    const opened = await keysOpenedBy(client, call('checkpoint_1', batch()), batch());
     expect(opened).toContain(dayOfAgo(0));
     for (const daysAgo of DAYS_AGO) expect(opened).not.toContain(dayOfAgo(daysAgo));
+  });
+
+  test.each([
+    ['a batch of checkpoints', 'checkpoint_1', () => batch()],
+    ['a checkpoint', 'checkpoint_one_1', () => single()],
+  ])('to plan %s on a new connection opens the partition of its saga only', async (_, name, values) => {
+    expect(await keysOpenedFirst(client, call(name, values()), values())).toEqual([dayOfAgo(0)]);
   });
 
   test('a claim opens the partitions from the day of the oldest saga on that it takes', async () => {

@@ -1,5 +1,6 @@
 import { finishedIndexSql } from './finished-index.sql.js';
 import type { PartitionSql } from './frozen/migration-sql.js';
+import { plannedOnce, plannedPerCall } from './functions/checkpoint.function.js';
 import { cleanupFunction } from './functions/cleanup.function.js';
 import { correlationFunctions } from './functions/correlation.function.js';
 import { PARTITION_FUNCTIONS, partitionFunctions } from './functions/partition.function.js';
@@ -27,12 +28,13 @@ export const partitionTables = (name: string): PartitionSql => {
       // In ms; what came before `since` has a partition of its own.
       `CREATE TABLE ${schema}.partitioning (period bigint NOT NULL, since bigint NOT NULL)`,
     ],
-    functions: [...partitionFunctions(schema), ...correlationFunctions(schema)],
+    functions: [...partitionFunctions(schema), ...correlationFunctions(schema), ...plannedPerCall(schema)],
     undoFunctions: [
       ...PARTITION_FUNCTIONS.map((one) => `DROP FUNCTION ${schema}.${one}`),
       startFunction(schema),
       startOneFunction(schema),
       cleanupFunction(schema),
+      ...plannedOnce(schema),
     ],
     undoTables: [`DROP TABLE ${schema}.correlation, ${schema}.partitioning`],
   };

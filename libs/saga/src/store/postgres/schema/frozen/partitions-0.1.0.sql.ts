@@ -432,6 +432,8 @@ BEGIN
   END IF;
   RETURN NEXT;
 END $function$`,
+    `ALTER FUNCTION "{schema}".checkpoint_1(uuid[], int[], int[], text[], text[], json[], text[], text[], boolean[], boolean[], boolean[], boolean[], float8[], boolean[], boolean[], json[], uuid[], text[], text[], int[], int[], boolean[], int[], int[], float8[], json[], json[], float8[], json[], boolean) SET plan_cache_mode = force_custom_plan`,
+    `ALTER FUNCTION "{schema}".checkpoint_one_1(uuid, int, int, text, text, json, text, text, boolean, boolean, boolean, boolean, float8, boolean, boolean, json, uuid, text, text, int, int, boolean, int, int, float8, json, json, float8, json, boolean) SET plan_cache_mode = force_custom_plan`,
   ],
   undoFunctions: [
     `DROP FUNCTION "{schema}".partition_bound_1`,
@@ -620,6 +622,8 @@ BEGIN
   END IF;
   RETURN NEXT;
 END $function$`,
+    `ALTER FUNCTION "{schema}".checkpoint_1(uuid[], int[], int[], text[], text[], json[], text[], text[], boolean[], boolean[], boolean[], boolean[], float8[], boolean[], boolean[], json[], uuid[], text[], text[], int[], int[], boolean[], int[], int[], float8[], json[], json[], float8[], json[], boolean) SET plan_cache_mode = force_generic_plan`,
+    `ALTER FUNCTION "{schema}".checkpoint_one_1(uuid, int, int, text, text, json, text, text, boolean, boolean, boolean, boolean, float8, boolean, boolean, json, uuid, text, text, int, int, boolean, int, int, float8, json, json, float8, json, boolean) SET plan_cache_mode = force_generic_plan`,
   ],
   undoTables: [
     `DROP TABLE "{schema}".correlation, "{schema}".partitioning`,
