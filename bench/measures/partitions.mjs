@@ -1,5 +1,5 @@
 // Daily partitions of a long time, beside those that a new application has. --days=400 --finished=2500 (in each)
-// --waiting=25 (in each) --n=30000 --reps=5
+// --waiting=25 (in each) --n=150000 --reps=3
 import { client } from '../lib/database.mjs';
 import { makePartition } from '../lib/make-partition.mjs';
 import { multiply } from '../lib/multiply.mjs';
@@ -11,8 +11,8 @@ import { oneOfEach } from './stored.mjs';
 const days = args.days ?? 400;
 const finished = args.finished ?? 2_500;
 const waiting = args.waiting ?? 25;
-const n = args.n ?? 30_000;
-const reps = args.reps ?? 5;
+const n = args.n ?? 150_000;
+const reps = args.reps ?? 3;
 const Plain = sagaOfSteps(3);
 const Old = sagaOfSteps(3, { name: 'old' });
 const Waiting = waitingSaga();
