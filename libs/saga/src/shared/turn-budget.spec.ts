@@ -38,6 +38,37 @@ describe('a turn of the event loop', () => {
     for (const at of turnsOf) expect(turnsOf.filter((other) => other === at)).toHaveLength(2);
   });
 
+  test('has room for those that wait before those that come later', async () => {
+    const budget = new TurnBudget(10_000);
+    const done: string[] = [];
+    const work = async (name: string): Promise<void> => {
+      if (budget.isSpent) await budget.nextTurn();
+      budget.spend(10_000);
+      done.push(name);
+    };
+    const all = ['first', 'second', 'third'].map(work);
+    await all[1];
+    all.push(work('late'));
+    await Promise.all(all);
+    expect(done).toEqual(['first', 'second', 'third', 'late']);
+  });
+
+  test('costs as much for each of twenty thousand that wait as for each of two thousand', async () => {
+    const looksOf = async (count: number): Promise<number> => {
+      const budget = new TurnBudget(10_000);
+      let looks = 0;
+      const { isSpent } = Object.getOwnPropertyDescriptors(TurnBudget.prototype);
+      Object.defineProperty(budget, 'isSpent', { get: () => ((looks += 1), isSpent.get!.call(budget)) });
+      const work = async (): Promise<void> => {
+        if (budget.isSpent) await budget.nextTurn();
+        budget.spend(1_024);
+      };
+      await Promise.all(Array.from({ length: count }, work));
+      return looks / count;
+    };
+    expect(await looksOf(20_000)).toBe(await looksOf(2_000));
+  });
+
   test('is not charged for what is small, so that most sagas schedule nothing', () => {
     const budget = new TurnBudget(10_000);
     for (let n = 0; n < 100; n += 1) budget.spend(1_000);

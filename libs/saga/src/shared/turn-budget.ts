@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers';
+import { Fifo } from './fifo.js';
 
 /** Characters of one payload: less than that takes no time that could be noticed. */
 const SMALL = 1_024;
@@ -14,12 +15,13 @@ const CHARACTERS_PER_TURN = 2 ** 20;
 export class TurnBudget {
   private spent = 0;
   private isCounting = false;
+  private readonly waiting = new Fifo<() => void>();
 
   constructor(private readonly charactersPerTurn = CHARACTERS_PER_TURN) {}
 
   /** Must whatever is large wait for the next turn? Asked first, since an `await` has a price of its own. */
   get isSpent(): boolean {
-    return this.spent >= this.charactersPerTurn;
+    return this.spent >= this.charactersPerTurn || this.waiting.length > 0;
   }
 
   spend(characters: number): void {
@@ -28,17 +30,24 @@ export class TurnBudget {
     if (this.isCounting) return;
     this.isCounting = true;
     // The first one comes before the timers of the next turn: what it allowed would be part of this one.
-    setImmediate(() => setImmediate(() => this.beginTurn()));
+    setImmediate(() => setImmediate(() => void this.beginTurn()));
   }
 
-  private beginTurn(): void {
+  /** While the budget is spent: resolves in a turn that has something left, in the order of the calls. */
+  nextTurn(): Promise<void> {
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  private async beginTurn(): Promise<void> {
     this.isCounting = false;
     this.spent = 0;
-  }
-
-  /** Resolves in a turn that has something left. Those that wait go on in the order in which they came. */
-  async nextTurn(): Promise<void> {
-    while (this.isSpent) await new Promise((resolve) => setImmediate(resolve));
+    while (this.spent < this.charactersPerTurn) {
+      const goOn = this.waiting.shift();
+      if (!goOn) return;
+      goOn();
+      // It spends first.
+      await Promise.resolve();
+    }
   }
 }
 
