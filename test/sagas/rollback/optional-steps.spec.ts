@@ -38,7 +38,7 @@ class HolidaySaga {
   cancelFlight(_: CompensationContext<unknown, string>) {
     ran.push('cancelFlight');
   }
-  @Step({ onFailure: 'continue', compensate: 'cancelCar', timeout: 50 })
+  @Step({ onFailure: 'continue', compensate: 'cancelCar', timeout: 50, compensationTimeout: '1m' })
   async car({ input }: StepContext<{ car: 'hangs' | 'is refused' | 'comes' }>): Promise<string | undefined> {
     ran.push('car');
     if (input.car === 'is refused') throw new StepRejectedError('sold out');
