@@ -75,7 +75,9 @@ describe('in partitions of many days, of which the sagas are of today and a day 
   };
   const ofToday = () => ({ id: today, epoch: 1, number: 9, status: 'running', step: 'ask' });
   const batch = () =>
-    checkpointOf(Object.fromEntries(Object.entries(ofToday()).map(([name, value]) => [name, [value, value]])));
+    checkpointOf(
+      Object.fromEntries(Object.entries(ofToday()).map(([name, value]) => [name, [value, value]])),
+    );
   const single = () =>
     checkpointOf(ofToday(), { saga_id: today, name: 'next', status: 'completed', attempts: 1 });
 
