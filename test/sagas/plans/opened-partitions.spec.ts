@@ -69,7 +69,7 @@ describe('in partitions of many days, of which the sagas are of today and a day 
 
   type Values = Readonly<Record<string, unknown>>;
   const checkpointOf = (saga: Values, step: Values = {}): unknown[] => {
-    const given = [...Object.keys(SAGA_COLUMNS).map((name) => saga[name] ?? null)];
+    const given = Object.keys(SAGA_COLUMNS).map((name) => saga[name] ?? null);
     given.push(...Object.keys(STEP_COLUMNS).map((name) => step[name] ?? null));
     return Array.from({ length: CHECKPOINT_ARGUMENTS }, (_, n) => given[n] ?? null);
   };
@@ -88,8 +88,8 @@ describe('in partitions of many days, of which the sagas are of today and a day 
   });
 
   test.each([
-    ['a batch of checkpoints', 'checkpoint_1', () => batch()],
-    ['a checkpoint', 'checkpoint_one_1', () => single()],
+    ['a batch of checkpoints', 'checkpoint_1', batch],
+    ['a checkpoint', 'checkpoint_one_1', single],
   ])('to plan %s on a new connection opens the partition of its saga only', async (_, name, values) => {
     expect(await keysOpenedFirst(client, call(name, values()), values())).toEqual([dayOfAgo(0)]);
   });

@@ -4,7 +4,7 @@ import { Fifo } from './fifo.js';
 /** Characters of one payload: less than that takes no time that could be noticed. */
 const SMALL = 1_024;
 
-/** Milliseconds of work at most, at some 10 ms for a megabyte. */
+/** Some 10 ms of work. */
 const CHARACTERS_PER_TURN = 2 ** 20;
 
 /**

@@ -1,4 +1,3 @@
-import { TURN_BUDGET } from '../../shared/turn-budget.js';
 import { types } from 'node:util';
 import { type SagaError, StepAbortedError } from '../../errors.js';
 import { leavesNothing } from '../../definition/graph/saga-graph.js';
@@ -7,6 +6,7 @@ import type { ResolvedRetryPolicy } from '../../definition/options/retry-policy.
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import type { Clock } from '../../shared/clock.js';
+import { TURN_BUDGET } from '../../shared/turn-budget.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { StepTransaction } from '../ports/saga-store.js';
 import type { MethodContext } from '../ports/method-context.js';

@@ -21,23 +21,14 @@ const CHARACTERS_PER_RESULT = 100;
 
 /** The results of the steps that completed and stand, by step name. */
 export function decodeResults(state: SagaState): Record<string, unknown> {
-  const results: Record<string, unknown> = {};
   const keys = standing(state);
   TURN_BUDGET.spend(keys.length * CHARACTERS_PER_RESULT);
-  for (const key of keys) {
-    const value = decodePayload(resultOf(state, key));
-    // An assignment would change the prototype.
-    if (key === '__proto__') Object.defineProperty(results, key, { value, ...ORDINARY });
-    else results[key] = value;
-  }
-  return results;
+  // Not by assignment, for the sake of a step named __proto__.
+  return Object.fromEntries(keys.map((key) => [key, decodePayload(resultOf(state, key))]));
 }
 
-const ORDINARY = { enumerable: true, configurable: true, writable: true };
-
 function standing(state: SagaState): string[] {
-  const keys: string[] = [];
-  for (const [key] of ownStepsOfKinds(state.steps, KIND.completed))
-    if (indexOfKey(key) === undefined && isKept(state, key)) keys.push(key);
-  return keys;
+  return [...ownStepsOfKinds(state.steps, KIND.completed)]
+    .map(([key]) => key)
+    .filter((key) => indexOfKey(key) === undefined && isKept(state, key));
 }

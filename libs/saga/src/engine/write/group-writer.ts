@@ -58,13 +58,13 @@ export class GroupWriter<Item, Result> {
 
   write(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      const { clock, itemsPerLane, maxSize = Infinity, sizeOf } = this.options;
+      const { clock, sizeOf } = this.options;
       const size = sizeOf?.(item) ?? 0;
       this.queue.push(new Pending(item, size, clock.monotonic(), resolve, reject));
       this.queueSize += size;
       // Items that arrive in the same turn of the event loop share a statement.
       if (this.queue.length === 1) queueMicrotask(() => this.openLanes());
-      else if (this.queue.length % itemsPerLane === 0 || this.queueSize >= maxSize) this.openLanes();
+      else if (this.isFull()) this.openLanes();
       this.watchLanes();
     });
   }
