@@ -403,9 +403,7 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_mergejoin = off SET enable_nestloop = off SET enable_bitmapscan = off AS $function$
 DECLARE
   saved uuid[];
-  least_id uuid;
 BEGIN
-  least_id := (SELECT u.id FROM unnest($1) u(id) ORDER BY u.id LIMIT 1);
   WITH updated AS (
     UPDATE "{schema}".instance i SET
       status = w.status, held_phase = w.held_phase, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
@@ -420,7 +418,7 @@ BEGIN
       finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
     FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS w(id, epoch, number, status, held_phase, failure, step, error, stalls, cancel_seen, pause_seen, released, due_at, terminal, settled, progress)
     WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
-      AND (NOT i.pause_requested OR w.pause_seen) AND i.id = ANY($1) AND i.id >= least_id
+      AND (NOT i.pause_requested OR w.pause_seen) AND i.id = ANY($1)
     RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('{schema}_wakeup', 'settled:' || i.id) END,
       CASE WHEN i.woken AND w.released AND w.settled IS NOT TRUE THEN pg_notify('{schema}_wakeup', 'due') END
   )
@@ -461,9 +459,7 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_mergejoin = off SET enable_hashjoin = off AS $function$
 DECLARE
   saved uuid[];
-  
 BEGIN
-  
   WITH updated AS (
     UPDATE "{schema}".instance i SET
       status = w.status, held_phase = w.held_phase, failure = w.failure, step = w.step, error = w.error, progress = w.progress,

@@ -1,5 +1,4 @@
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
-import { isFromLeastId, LEAST_ID, setLeastId } from './least-id.js';
 import { BATCH, type RowSource, SINGLE } from './source-rows.js';
 
 /**
@@ -58,8 +57,8 @@ const DUE_AT = `CASE WHEN i.woken AND w.status IN ('running', 'compensating') TH
  * checkpoint_1: stores a batch of checkpoints. Fences by epoch, updates the sagas' rows, writes the steps that
  * changed, and announces those that are settled and waited for: one call, one commit. Gives the ids that were saved.
  *
- * Plan: a scan of instance_pkey for the ids, from the least one on (see least-id.ts), whose rows are joined with the
- * checkpoints by a hash; then an upsert that finds its row by step_pkey. Of one saga: a nested loop into instance_pkey.
+ * Plan: a scan of instance_pkey for the ids, whose rows are joined with the checkpoints by a hash; then an upsert that finds
+ * its row by step_pkey. Of one saga: a nested loop into instance_pkey.
  * The trap: joining unnest(...) to a table, the planner prefers to hash the whole table for a large batch, or
  * while statistics say that it is small; throughput then falls as the table grows. A nested loop from the ids opens every
  * partition. So the plan is pinned by the function's own settings, which a statement of ours on the application's connections
@@ -104,9 +103,7 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_mergejoin = off ${source === BATCH ? 'SET enable_nestloop = off SET enable_bitmapscan = off' : 'SET enable_hashjoin = off'} AS $function$
 DECLARE
   saved uuid[];
-  ${source === BATCH ? LEAST_ID : ''}
 BEGIN
-  ${source === BATCH ? setLeastId('$1') : ''}
   WITH updated AS (
     UPDATE ${schema}.instance i SET
       status = w.status, held_phase = w.held_phase, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
@@ -121,7 +118,7 @@ BEGIN
       finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
     FROM ${source.rows(SAGA_COLUMNS, 'w', 1)}
     WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
-      AND (NOT i.pause_requested OR w.pause_seen)${source === BATCH ? ` AND i.id = ANY($1) AND ${isFromLeastId('i.id')}` : ''}
+      AND (NOT i.pause_requested OR w.pause_seen)${source === BATCH ? ' AND i.id = ANY($1)' : ''}
     RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('${channel}', 'settled:' || i.id) END,
       CASE WHEN i.woken AND w.released AND w.settled IS NOT TRUE THEN pg_notify('${channel}', 'due') END
   )
