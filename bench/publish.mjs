@@ -79,8 +79,10 @@ export function refuseMixture(lines) {
 }
 
 async function write(path, content) {
-  const { format, resolveConfig } = await import('prettier');
-  writeFileSync(path, await format(content, { ...(await resolveConfig(path)), filepath: path }));
+  const { format } = await import('oxfmt');
+  const { code, errors } = await format(path, content, { printWidth: 110, singleQuote: true });
+  if (errors.length > 0) throw new Error(`${path}: ${errors[0].message}`);
+  writeFileSync(path, code);
 }
 
 /** What is computed from the published figures. */

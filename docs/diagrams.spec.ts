@@ -84,7 +84,7 @@ function sagasOf(page: string): Sagas {
   });
   const installed = createRequire(import.meta.url);
   const exports: Record<string, object> = {};
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- it is our own page
+  // oxlint-disable-next-line typescript/no-implied-eval -- it is our own page
   const run = new Function('exports', 'require', outputText) as (
     exports: object,
     require: (name: string) => unknown,

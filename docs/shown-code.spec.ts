@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Type } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import { describeSaga, mermaidOf } from 'nestjs-durable-saga';
 
 const DOCS = fileURLToPath(new URL('.', import.meta.url));

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { format } from 'prettier';
+import { format } from 'oxfmt';
 import { WORLD } from '../test/world/settings.js';
 
 const PAGE = fileURLToPath(new URL('compatibility.md', import.meta.url));
@@ -12,7 +12,7 @@ test('docs/compatibility.md shows each row of the world matrix, and what the eng
     return `| ${setting} | ${does} |`;
   });
   const lines = ['| Setting | What the engine does |', '| --- | --- |', ...rows];
-  const table = await format(lines.join('\n'), { parser: 'markdown' });
+  const { code: table } = await format(PAGE, lines.join('\n'));
   const page = readFileSync(PAGE, 'utf8');
   if (process.env.UPDATE_WORLD)
     writeFileSync(

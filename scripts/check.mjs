@@ -47,10 +47,10 @@ if (files.length === 0) {
       .filter(isOutdated)
       .map((folder) => [`build of ${folder}`, BUILT[folder][1], BUILT[folder].slice(2)]),
     ['types', process.execPath, TYPES],
-    ...(scripts.length > 0 ? [['lint', 'npx', ['eslint', '--no-warn-ignored', ...scripts]]] : []),
+    ...(scripts.length > 0 ? [['lint', 'npx', ['oxlint', ...scripts]]] : []),
     ['words', process.execPath, ['scripts/check-words.mjs']],
     ...(scripts.length > 0 ? [['imports between folders', 'npm', ['run', '--silent', 'lint:rooms']]] : []),
-    ['format', 'npx', ['prettier', '--check', '--ignore-unknown', ...files]],
+    ['format', 'npx', ['oxfmt', '--check', '--no-error-on-unmatched-pattern', ...files]],
     [
       'unit tests',
       process.execPath,

@@ -161,7 +161,7 @@ test('what a saga was given, or has thrown, cannot play with the terminal', asyn
   for (const words of ['list', `show ${id}`]) {
     const { out } = await run(words);
     expect(out).toContain('declined');
-    // eslint-disable-next-line no-control-regex -- which it must not have
+    // oxlint-disable-next-line no-control-regex -- which it must not have
     expect(out).not.toMatch(/[\x1b\x07\u202e]/);
   }
 });

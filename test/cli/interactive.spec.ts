@@ -96,7 +96,7 @@ describe('in a terminal', () => {
     expect(pages[0]).toMatch(/running[^]*waits for +its start time, until[^]*· ship +pending/);
     expect(pages.at(-1)).toMatch(/completed[^]*✓ ship +completed/);
     // As many lines back as the page before has.
-    // eslint-disable-next-line no-control-regex -- the cursor is moved by such codes
+    // oxlint-disable-next-line no-control-regex -- the cursor is moved by such codes
     const lines = (page: string) => page.replace(/\x1b\[\d+A/, '').split('\n').length - 1;
     expect(pages[0]).toContain(`\x1b[${lines(pages[0]!)}A`);
   });

@@ -164,7 +164,7 @@ describe('saga show', () => {
       /compensation of weigh\[0\] failed at attempt 1: inventory: 503/,
     ])
       expect(out).toMatch(pattern);
-    // eslint-disable-next-line no-control-regex -- no colors without a terminal
+    // oxlint-disable-next-line no-control-regex -- no colors without a terminal
     expect(out).not.toMatch(/\x1b/);
   });
 

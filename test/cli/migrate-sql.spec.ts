@@ -113,7 +113,11 @@ describe('the SQL that saga migrate --sql prints', () => {
     test('Knex, as knex.raw(text)', async () => {
       const db = knex({ client: 'pg', connection: apps.url });
       const text = await printed('by_knex');
-      await db.transaction((transaction) => transaction.raw(text)).finally(() => db.destroy());
+      try {
+        await db.transaction((transaction) => transaction.raw(text));
+      } finally {
+        await db.destroy();
+      }
       expect(await catalogOf('by_knex')).toEqual(await catalogOf('migrated'));
       await runsASaga('by_knex');
     });
@@ -122,10 +126,11 @@ describe('the SQL that saga migrate --sql prints', () => {
       const pool = new pg.Pool({ connectionString: apps.url });
       const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
       const text = await printed('by_kysely');
-      await db
-        .transaction()
-        .execute((transaction) => sql.raw(text).execute(transaction))
-        .finally(() => db.destroy());
+      try {
+        await db.transaction().execute((transaction) => sql.raw(text).execute(transaction));
+      } finally {
+        await db.destroy();
+      }
       expect(await catalogOf('by_kysely')).toEqual(await catalogOf('migrated'));
     });
 

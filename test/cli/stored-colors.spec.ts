@@ -34,15 +34,15 @@ test('no stored text can color, hide, move or link anything in a terminal, whate
     const { out, error } = await here(words);
     expect(`${words}: ${out}${error}`).toContain('end');
     // What is painted by the command begins a color and ends it; of the stored texts nothing is left.
-    // eslint-disable-next-line no-control-regex -- which it may have
+    // oxlint-disable-next-line no-control-regex -- which it may have
     const left = out.replace(/\x1b\[(1|2|22|3[1-4]|39)m/g, '');
-    // eslint-disable-next-line no-control-regex -- which it must not have
+    // oxlint-disable-next-line no-control-regex -- which it must not have
     expect(left + error).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/);
     expect(out).not.toContain('\x1b[31mhidden');
     expect(out).not.toContain('\x1b[8m');
   }
   const { error } = await here('show', `place-order/${HOSTILE}`);
-  // eslint-disable-next-line no-control-regex -- which it must not have
+  // oxlint-disable-next-line no-control-regex -- which it must not have
   expect(error).not.toMatch(/\x1b/);
 });
 

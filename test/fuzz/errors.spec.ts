@@ -26,7 +26,7 @@ const cases = [...oddities(), ...casesOf(thrownThings, 80)];
 const fail = ({ n }: Case): unknown => {
   const { thrown } = cases[n]!;
   if (n % 2 === 0) throw thrown;
-  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- anything may be thrown
+  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- anything may be thrown
   return Promise.reject(thrown);
 };
 

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { format, resolveConfig } from 'prettier';
+import { format } from 'oxfmt';
 import type { Mutant } from './mutant.js';
 
 /** What a run of a mutant's killers found. */
@@ -28,8 +28,7 @@ export async function writeReport(
 ): Promise<void> {
   const rows = existsSync(file) ? rowsIn(readFileSync(file, 'utf8')) : new Map<string, string>();
   for (const fate of fates) rows.set(cell(fate.mutant.name), rowOf(fate));
-  const config = await resolveConfig(file);
-  writeFileSync(file, await format(pageOf(rows, all), { ...config, parser: 'markdown' }));
+  writeFileSync(file, (await format(file, pageOf(rows, all))).code);
 }
 
 /** Those that the page has no row for, or that were not decided. */

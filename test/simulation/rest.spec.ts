@@ -1,6 +1,6 @@
 import { graphOf, stepOf } from '../fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState } from '../../libs/saga/src/machine/saga-state.js';
-import { type SagaStatus } from '../../libs/saga/src/definition/types/saga-status.js';
+import type { SagaStatus } from '../../libs/saga/src/definition/types/saga-status.js';
 import { whyItWaits } from './rest.js';
 import { SagaRecord } from './saga-record.js';
 

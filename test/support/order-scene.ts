@@ -17,7 +17,7 @@ export class OrderScene {
   }
 
   private define() {
-    const scene = this; // eslint-disable-line @typescript-eslint/no-this-alias
+    const scene = this; // oxlint-disable-line typescript/no-this-alias
     @Saga({ name: 'order', retry: ONCE, compensationRetry: ONCE })
     class Order {
       @Step({ compensate: 'release' }) reserve() {

@@ -75,7 +75,7 @@ class NoInput {
   second(_ctx: StepContext): void {}
 }
 class AnyInput {
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what is proven here
+  // oxlint-disable-next-line typescript/no-explicit-any -- what is proven here
   only(_ctx: StepContext<any>): void {}
 }
 class Inherited extends OneInput {
@@ -99,7 +99,7 @@ export type TheInputSatisfiesAllMethods = [
 export type TheInputIsUnknownWhereNothingIsAsked = [
   Expect<Equal<InputOf<NoInput>, unknown>>,
   Expect<Equal<InputOf<unknown>, unknown>>,
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what is proven here
+  // oxlint-disable-next-line typescript/no-explicit-any -- what is proven here
   Expect<Equal<InputOf<AnyInput>, any>>,
 ];
 
@@ -119,9 +119,9 @@ export type ResultsAreThoseOfTheSteps = [
 ];
 
 export type ResultsOfAnUntypedContextAreNotKnown = [
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what is proven here
+  // oxlint-disable-next-line typescript/no-explicit-any -- what is proven here
   Expect<Equal<ResultsOf<unknown>, Readonly<Record<string, any>>>>,
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what is proven here
+  // oxlint-disable-next-line typescript/no-explicit-any -- what is proven here
   Expect<Equal<StepContext['results'], Readonly<Record<string, any>>>>,
 ];
 

@@ -75,10 +75,10 @@ export type TypesMayReferToThemselves = [
 ];
 
 export type WhatIsNotKnownStaysSo = [
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what is proven here
+  // oxlint-disable-next-line typescript/no-explicit-any -- what is proven here
   Expect<Equal<Serialized<any>, any>>,
   Expect<Equal<Serialized<unknown>, unknown>>,
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what is proven here
+  // oxlint-disable-next-line typescript/no-explicit-any -- what is proven here
   Expect<Equal<Serialized<{ a: any; b: unknown }>, { a: any; b: unknown }>>,
 ];
 

@@ -58,7 +58,7 @@ export interface PrismaClient extends Models {
   $disconnect(): Promise<void>;
 }
 
-// eslint-disable-next-line @typescript-eslint/no-namespace -- as Prisma generates it
+// oxlint-disable-next-line typescript/no-namespace -- as Prisma generates it
 export declare namespace Prisma {
   type TransactionClient = Models & Pick<PrismaClient, '$transaction'>;
 }

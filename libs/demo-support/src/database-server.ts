@@ -5,7 +5,8 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 
 /** What the process of embedded-postgres.ts says once: where the server is, or why there is none. */
 export type EmbeddedServerMessage =
-  { readonly url: string } | { readonly error: string; readonly portInUse: boolean };
+  | { readonly url: string }
+  | { readonly error: string; readonly portInUse: boolean };
 
 /** Between finding a free port and using it, another process may have taken it. */
 const START_ATTEMPTS = 3;

@@ -15,5 +15,5 @@ export interface Layer<Tx> {
 }
 
 /** Opens a layer on a database. Its name is the key in the record of a program. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- each layer has its own transaction
+// oxlint-disable-next-line typescript/no-explicit-any -- each layer has its own transaction
 export type Layers = Readonly<Record<string, (url: string) => Layer<any> | Promise<Layer<any>>>>;

@@ -171,7 +171,7 @@ describe('a failed attempt', () => {
     @Saga({ name: 'order', retry: ONCE })
     class Order {
       @Step() act() {
-        // eslint-disable-next-line @typescript-eslint/only-throw-error -- that is what is tested
+        // oxlint-disable-next-line typescript/only-throw-error -- that is what is tested
         throw thrown;
       }
     }

@@ -81,7 +81,7 @@ describe('a saga that needs an operator is one error in the log, without telemet
       'card [redacted] of Ann\\u000d\\u000aERROR forged \\u001b[31mline. It needs an operator.',
     );
     expect(errors[0]).not.toContain('4711');
-    // eslint-disable-next-line no-control-regex -- none is left
+    // oxlint-disable-next-line no-control-regex -- none is left
     expect(errors[0]).not.toMatch(/[\u0000-\u001f]/);
   });
 

@@ -34,8 +34,12 @@ describe('transactional steps in a pool that has no connection left', () => {
     // Meanwhile its lease grows too old to begin anything.
     await sleep(2_200);
     await one.release();
-    const { status } = await outcome({ timeout: '8s' }).finally(() => other.release());
-    expect(status).toBe('completed');
+    try {
+      const { status } = await outcome({ timeout: '8s' });
+      expect(status).toBe('completed');
+    } finally {
+      await other.release();
+    }
   });
 
   test.each([2, 3])(

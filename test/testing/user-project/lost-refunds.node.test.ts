@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-floating-promises -- node:test waits for registered tests */
+/* oxlint-disable typescript/no-floating-promises -- node:test waits for registered tests */
 import { it } from 'node:test';
 import { allOrNothing, placeOrder } from './company.js';
 

@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-floating-promises -- node:test waits for registered tests */
+/* oxlint-disable typescript/no-floating-promises -- node:test waits for registered tests */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { allOrNothing, charged, forget, placeOrder, reserved } from './company.js';

@@ -48,13 +48,13 @@ export interface SagaAdminModuleOptions {
    * Returns whether a request that the guards let in may do an action. `request` is that of the HTTP platform (express,
    * fastify), with the properties that the guards added. Default: every action is allowed.
    */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each platform has its own, and guards add to it
+  // oxlint-disable-next-line typescript/no-explicit-any -- each platform has its own, and guards add to it
   authorize?: (action: AdminAction, request: any) => boolean | Promise<boolean>;
   /**
    * Returns the operator, who is recorded in the saga's history; 1 to 200 characters. Default: the name that the
    * request gives, unverified.
    */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
   operator?: (request: any) => string | Promise<string>;
   /** Origins whose pages may send actions, such as `https://ops.example.com`, beside the admin's own. Default: none. */
   origins?: readonly string[];

@@ -1,5 +1,5 @@
 import { handlerOf } from '../definition/options/handler-name.js';
-import { type SagaGraph } from '../definition/graph/saga-graph.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { APPROVAL_PREFIX } from '../definition/options/signal-name.js';
 import { isInProgress, isTerminal, needsOperator } from '../machine/saga-state.js';
 import type { SagaSnapshot, StepSnapshot } from '../nest/views/saga-snapshot.js';

@@ -27,7 +27,7 @@ export interface Terminal {
 }
 
 /** Everything that colors, moves a cursor, rings, or retitles a window: texts that are shown may come from anywhere. */
-// eslint-disable-next-line no-control-regex -- these are what is looked for
+// oxlint-disable-next-line no-control-regex -- these are what is looked for
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** A text as it may be written to a terminal: of codes it has the colors that commands paint, and no others. */

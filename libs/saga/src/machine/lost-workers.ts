@@ -12,7 +12,7 @@ import { failPermanently, goesOn } from './failures.js';
 import { withLoss } from './lost-attempts.js';
 import type { SagaEvent } from './saga-event.js';
 import { isInProgress, type SagaState, stepState } from './saga-state.js';
-import { type StepStatus } from '../definition/types/saga-status.js';
+import type { StepStatus } from '../definition/types/saga-status.js';
 import { withError, withStep } from './step-changes.js';
 import { KIND } from './step-kinds.js';
 import { changeState, changeStep } from './change-state.js';

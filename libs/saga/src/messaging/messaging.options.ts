@@ -1,6 +1,6 @@
 import { type Duration, LONGEST_TIMER, readDuration } from '../definition/options/duration.js';
 import { OptionReader } from '../definition/options/option-reader.js';
-import { type ResolvedRetryPolicy, type RetryPolicy } from '../definition/options/retry-policy.js';
+import type { ResolvedRetryPolicy, RetryPolicy } from '../definition/options/retry-policy.js';
 import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaConfigurationError } from '../errors.js';

@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { MethodContext } from '../engine/ports/method-context.js';
 import { SagaTransactionError, SagaValidationError } from '../errors.js';
 import { readObject } from '../shared/read-object.js';
-import { type Report } from '../shared/diagnostic.js';
+import type { Report } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { readTags, TAGS_RULE } from '../engine/payload/tags.js';
 

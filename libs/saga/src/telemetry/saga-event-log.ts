@@ -1,5 +1,5 @@
 import type { ObservedEvent } from '../definition/types/observed-event.js';
-import { type EngineLog, type LogSubject } from '../engine/ports/engine-log.js';
+import type { EngineLog, LogSubject } from '../engine/ports/engine-log.js';
 import type { SagaFailure, SerializedError } from '../definition/types/saga-failure.js';
 
 /** Writes what has become of sagas into the log, and in detail what was tried. That one needs an operator is there anyway. */

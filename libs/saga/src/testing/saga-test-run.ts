@@ -4,7 +4,7 @@ import type { OutboxMessage } from '../definition/types/outbox-message.js';
 import type { InputOf } from '../definition/types/contexts.js';
 import { decodePayload } from '../engine/payload/payload.js';
 import type { StoredSaga } from '../engine/ports/stored-saga.js';
-import { type SagaOutcome, type SagaSnapshotOf, type WaitingFor } from '../nest/views/saga-snapshot.js';
+import type { SagaOutcome, SagaSnapshotOf, WaitingFor } from '../nest/views/saga-snapshot.js';
 import { toOutcome } from '../nest/views/to-snapshot.js';
 import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/calls/start-options.js';

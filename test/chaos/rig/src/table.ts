@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { format } from 'prettier';
+import { format } from 'oxfmt';
 import type { Figures } from './figures.js';
 
 const PAGE = fileURLToPath(new URL('../../../../docs/reliability.md', import.meta.url));
@@ -29,7 +29,7 @@ export async function keepBlock(script: string, change: (block: string) => strin
   const [before, rest] = page.split(from) as [string, string];
   const end = rest.indexOf(to);
   const text = [before, from, '\n\n', change(rest.slice(0, end)), '\n\n', rest.slice(end)].join('');
-  const formatted = await format(text, { parser: 'markdown', printWidth: 110 });
+  const { code: formatted } = await format(PAGE, text, { printWidth: 110, singleQuote: true });
   await writeFile(PAGE, formatted);
   const begin = formatted.indexOf(from) + from.length;
   return formatted.slice(begin, formatted.indexOf(to, begin)).trim();

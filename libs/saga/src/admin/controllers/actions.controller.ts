@@ -29,7 +29,8 @@ const OPERATOR = ['reason', 'by', 'expects'] as const;
 
 /** Done, or waiting for so many other people to say the same. */
 export type OperatorAnswer =
-  { readonly done: true } | { readonly done: false; readonly approvals: number; readonly needed: number };
+  | { readonly done: true }
+  | { readonly done: false; readonly approvals: number; readonly needed: number };
 
 /** What every call may say, as it was sent. */
 interface Sent {

@@ -5,7 +5,7 @@ import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
 import { isDeclaredFile, readDeclared } from '../local/declared-files.js';
 import { operating } from '../session.js';
-import { type Deployed } from '../operator-session.js';
+import type { Deployed } from '../operator-session.js';
 import { Refusal, UsageError } from '../usage-error.js';
 
 export const diagram = command({

@@ -14,7 +14,7 @@ export interface DrizzleDatabase {
   /** The Pool of pg, or the client of postgres.js. */
   readonly $client: Pool | PostgresJsSql;
   /** Opens a transaction. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the transaction has the type of the application's schema
+  // oxlint-disable-next-line typescript/no-explicit-any -- the transaction has the type of the application's schema
   transaction(work: (transaction: any) => Promise<unknown>): Promise<unknown>;
 }
 

@@ -58,7 +58,8 @@ export class SqlOnClient {
     const types = { getTypeParser: (type: number) => this.parserOf(type) };
     try {
       const answer = (await this.client.query({ text, values, types, rowMode } as never)) as unknown as
-        Answer | Answer[];
+        | Answer
+        | Answer[];
       const { rows, rowCount: count, command, fields } = Array.isArray(answer) ? answer.at(-1)! : answer;
       const columns = fields.map(({ name, dataTypeID: type }) => ({ name, type }));
       return Object.assign(rows, { count, command, columns });

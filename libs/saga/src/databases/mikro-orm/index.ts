@@ -15,7 +15,7 @@ export interface MikroOrmEntityManager {
   /** Returns an EntityManager with an identity map of its own. */
   fork(options?: { disableContextResolution?: boolean }): MikroOrmEntityManager;
   /** Runs work in a transaction. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the EntityManager has the type of the application's driver
+  // oxlint-disable-next-line typescript/no-explicit-any -- the EntityManager has the type of the application's driver
   transactional<T>(work: (em: any) => Promise<T>): Promise<T>;
   /** Returns whether a transaction is open. */
   isInTransaction(): boolean;

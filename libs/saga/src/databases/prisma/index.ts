@@ -11,7 +11,7 @@ import { withSqlState } from './sql-state.js';
 /** A PrismaClient, as `prisma generate` makes it. */
 export interface PrismaDatabaseClient {
   /** Opens a transaction. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the transaction has the models of the application's schema
+  // oxlint-disable-next-line typescript/no-explicit-any -- the transaction has the models of the application's schema
   $transaction(work: (transaction: any) => Promise<any>, options?: TransactionTimes): Promise<any>;
   /** Runs a statement. */
   $queryRawUnsafe<T = unknown>(text: string, ...values: unknown[]): PromiseLike<T>;

@@ -24,7 +24,8 @@ export interface CommandEnd {
 
 /** The outcome of a command. `interrupted`: its effect is unknown. */
 export type CommandOutcome =
-  CommandEnd | { readonly kind: 'not-started' | 'interrupted'; readonly problem: string };
+  | CommandEnd
+  | { readonly kind: 'not-started' | 'interrupted'; readonly problem: string };
 
 /** Milliseconds between the request to end and the end by force. */
 const GRACE = 5_000;

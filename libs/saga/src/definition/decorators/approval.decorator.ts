@@ -3,9 +3,9 @@ import { SagaMetadata } from './saga-metadata.js';
 import type { HasCompensation, HasSteps, NoItems } from './step.decorator.js';
 import type { ApprovalDecision, ApprovalOptions } from '../options/step-options.js';
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- the shape of a method is checked, not what it carries */
+/* oxlint-disable typescript/no-explicit-any -- the shape of a method is checked, not what it carries */
 type ApprovalMethod = (ctx: StepContext<any, any>, decision: ApprovalDecision) => any;
-/* eslint-enable @typescript-eslint/no-explicit-any */
+/* oxlint-enable typescript/no-explicit-any */
 
 /**
  * Declares a method as a step that waits for the approval of an operator: `sagas.approve(id, step, { by })` or

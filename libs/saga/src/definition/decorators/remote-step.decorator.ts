@@ -4,7 +4,7 @@ import type { ContractResult, InputGiven, IsRemote, RemoteResult } from '../type
 import type { HasCompensation, HasSteps, NoItems } from './step.decorator.js';
 import type { RemoteStepOptions } from '../options/step-options.js';
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- the shape of a method is checked, not what it carries
+// oxlint-disable-next-line typescript/no-explicit-any -- the shape of a method is checked, not what it carries
 type RemoteMethod<Handler extends string> = (ctx: StepContext<any, any>) => InputGiven<Handler>;
 
 type ResultOf<Handler extends string, R> =

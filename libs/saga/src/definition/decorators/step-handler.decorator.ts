@@ -8,7 +8,7 @@ import { SagaMetadata } from './saga-metadata.js';
 import type { ContractInput, ContractResult } from '../types/remote-input.js';
 import type { ProbeAnswer, StepHandlerOptions } from '../options/step-options.js';
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- the shape of a method is checked, not what it carries */
+/* oxlint-disable typescript/no-explicit-any -- the shape of a method is checked, not what it carries */
 type ContextOf<Transactional extends boolean, Input> = Transactional extends true
   ? TransactionalHandlerContext<Input, any>
   : HandlerContext<Input>;
@@ -34,7 +34,7 @@ type HasProbe<Probe extends string, Method extends (...args: any) => any> = {
     ctx: HandlerContext<any>,
   ) => ProbeAnswer<Awaited<ReturnType<Method>>> | Promise<ProbeAnswer<Awaited<ReturnType<Method>>>>;
 };
-/* eslint-enable @typescript-eslint/no-explicit-any */
+/* oxlint-enable typescript/no-explicit-any */
 
 /**
  * Declares a method of any provider as the handler of the remote steps of this name (`@RemoteStep`), in any saga and

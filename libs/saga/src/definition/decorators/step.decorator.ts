@@ -24,7 +24,7 @@ type IfItems<Item, Then, Else> = 0 extends 1 & Item
       ? Else
       : Then;
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- the shape of a method is checked, not what it carries */
+/* oxlint-disable typescript/no-explicit-any -- the shape of a method is checked, not what it carries */
 type ContextOf<Transactional extends boolean, Item> = IfItems<
   Item,
   Transactional extends true
@@ -68,7 +68,7 @@ type HasProbe<Probe extends string, Item, Method extends (...args: any) => any> 
     ctx: ContextOf<false, Item>,
   ) => ProbeAnswer<Awaited<ReturnType<Method>>> | Promise<ProbeAnswer<Awaited<ReturnType<Method>>>>;
 };
-/* eslint-enable @typescript-eslint/no-explicit-any */
+/* oxlint-enable typescript/no-explicit-any */
 
 /**
  * Declares a method as a step of its saga. Steps run in the order of their declaration, unless they set `after`. A

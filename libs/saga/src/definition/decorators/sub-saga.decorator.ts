@@ -4,9 +4,9 @@ import { SagaMetadata } from './saga-metadata.js';
 import type { HasCompensation, HasSteps, NoItems } from './step.decorator.js';
 import type { SubSagaOptions } from '../options/step-options.js';
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- the shape of a method is checked, not what it carries */
+/* oxlint-disable typescript/no-explicit-any -- the shape of a method is checked, not what it carries */
 type SubSagaMethod<Child> = (ctx: StepContext<any, any>) => InputOf<Child> | Promise<InputOf<Child>>;
-/* eslint-enable @typescript-eslint/no-explicit-any */
+/* oxlint-enable typescript/no-explicit-any */
 
 /**
  * Declares a method as a step that runs another saga. The method returns the input of the other saga, which is started

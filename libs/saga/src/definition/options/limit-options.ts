@@ -1,7 +1,7 @@
 import type { StepContext } from '../types/contexts.js';
 import type { Duration } from './duration.js';
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- each saga has an input of its own */
+/* oxlint-disable typescript/no-explicit-any -- each saga has an input of its own */
 /**
  * Returns the key of a limit from the input of the saga, such as a tenant: each key has the whole limit for itself. It is
  * called once, in `start()`, and its result is stored. It returns 1 to 500 characters. If it throws, or returns something
@@ -15,7 +15,7 @@ export type StartKeyOf = (ctx: { readonly input: any }) => string;
  * the step fails without a retry.
  */
 export type StepKeyOf = (ctx: StepContext<any, any>) => string;
-/* eslint-enable @typescript-eslint/no-explicit-any */
+/* oxlint-enable typescript/no-explicit-any */
 
 /** A limit on the sagas of a name that run at once, for each key. */
 export interface SagaConcurrency {

@@ -72,7 +72,7 @@ export interface SagaOptions {
    * wait in the order in which they were started. It is a function of the input alone and returns 1 to 500 characters.
    * Default: none.
    */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each saga has an input of its own
+  // oxlint-disable-next-line typescript/no-explicit-any -- each saga has an input of its own
   lockKey?: (input: any) => string;
   /**
    * What `start()` does while another saga has the key of the semantic lock, or waits for it. `'queue'`: the new saga

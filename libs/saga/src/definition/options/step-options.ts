@@ -4,12 +4,12 @@ import type { RateLimit, StepConcurrency } from './limit-options.js';
 import type { RetryPolicy } from './retry-policy.js';
 import type { TimeOf } from './time-of.js';
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- each saga has an input of its own */
+/* oxlint-disable typescript/no-explicit-any -- each saga has an input of its own */
 /** Decides whether a step runs. It must depend on its context alone, because it may be called again after a crash. */
 export type Predicate = (ctx: StepContext<any, any>) => boolean;
 /** Returns the items of a step. It is called once, and its result is stored before the first item begins. */
 export type ItemsOf<Item = any> = (ctx: StepContext<any, any>) => readonly Item[];
-/* eslint-enable @typescript-eslint/no-explicit-any */
+/* oxlint-enable typescript/no-explicit-any */
 
 /** Options that all nodes of a saga's graph share. */
 export interface NodeOptions<Compensation extends string = string, After extends string = string> {
@@ -152,7 +152,7 @@ export interface StepOptions<
   Transactional extends boolean = boolean,
   After extends string = string,
   Probe extends string = string,
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- whatever the items are
+  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the items are
   Item = any,
 > extends NodeOptions<Compensation, After> {
   /**

@@ -4,7 +4,7 @@ import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import { shown } from '../../shared/shown-value.js';
 import { type Duration, LONGEST_DURATION, toMilliseconds } from './duration.js';
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- each saga has an input of its own */
+/* oxlint-disable typescript/no-explicit-any -- each saga has an input of its own */
 /**
  * Returns how long to wait, or until when, from the input and the results. It is called once, without `await`, and its
  * result is stored, so that a restart does not change it. A time in the past means at once. A function that throws, or
@@ -17,7 +17,7 @@ export type TimeOf = (ctx: StepContext<any, any>) => Duration | Date;
  * is stored. If it throws, or returns neither a duration nor a valid Date, `start()` throws SagaValidationError.
  */
 export type StartTimeOf = (ctx: { readonly input: any }) => Duration | Date;
-/* eslint-enable @typescript-eslint/no-explicit-any */
+/* oxlint-enable typescript/no-explicit-any */
 
 /**
  * The time that such a function returned; milliseconds since the epoch, not before `now`.

@@ -92,7 +92,7 @@ interface RunContext<Input, S> {
    * The details of the last heartbeat of earlier attempts and of this one, in their stored form. Absent if there is none.
    * Type it with `HeartbeatContext`.
    */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- an untyped context cannot know them
+  // oxlint-disable-next-line typescript/no-explicit-any -- an untyped context cannot know them
   readonly lastHeartbeat?: any;
 }
 
@@ -230,12 +230,12 @@ export interface ItemCompensationContext<
  * A step's method can be called with a step's context, and what it waited for. That leaves out compensations, which ask for a `failure`,
  * and helpers that ask for something else.
  */
-/* eslint-disable @typescript-eslint/no-explicit-any -- what it asks of the saga does not matter here */
+/* oxlint-disable typescript/no-explicit-any -- what it asks of the saga does not matter here */
 type StepMethod = (
   ctx: TransactionalStepContext<any, any, any> & ForEachContext<any, any, any>,
   payload: any,
 ) => unknown;
-/* eslint-enable @typescript-eslint/no-explicit-any */
+/* oxlint-enable typescript/no-explicit-any */
 
 /** Carries the class of a sub-saga; exists for the compiler only. */
 declare const startedSaga: unique symbol;
@@ -291,7 +291,7 @@ export type InputOf<S> = unknown extends S
 export type ResultsOf<S> = 0 extends 1 & S
   ? S
   : unknown extends S
-    ? // eslint-disable-next-line @typescript-eslint/no-explicit-any -- an untyped context cannot know them
+    ? // oxlint-disable-next-line typescript/no-explicit-any -- an untyped context cannot know them
       Readonly<Record<string, any>>
     : {
         readonly [K in keyof S as S[K] extends StepMethod ? K : never]: Serialized<ResultOf<S[K]>>;

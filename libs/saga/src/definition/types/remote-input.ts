@@ -1,7 +1,7 @@
 import type { declaredInput } from './declared-input.js';
 import type { StepContracts } from './step-contracts.js';
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- what is not declared is not checked */
+/* oxlint-disable typescript/no-explicit-any -- what is not declared is not checked */
 type Unchecked = (input: any) => any;
 
 /** The contract that a name stands for, or a function type itself. */
@@ -40,9 +40,10 @@ interface Remote<C> {
  * `C`: a name of StepContracts; the handler's method, as in `RemoteInput<StockHandlers['reserve']>`, of which a type
  * import is enough; or any function from what it is given to what it returns.
  */
-// eslint-disable-next-line @typescript-eslint/no-redundant-type-constituents -- it has none here, and those of the application there
+// oxlint-disable-next-line typescript/no-redundant-type-constituents -- it has none here, and those of the application there
 export type RemoteInput<C extends keyof StepContracts | ((...args: never[]) => unknown)> =
-  ContractInput<C> | Remote<C>;
+  | ContractInput<C>
+  | Remote<C>;
 
 /** What a `@RemoteStep` method may return: the input, and no other handler's. */
 export type InputGiven<Name extends string> =
@@ -63,4 +64,4 @@ export type IsRemote<R> = 0 extends 1 & R
   : [Extract<R, Remote<unknown>>] extends [never]
     ? false
     : true;
-/* eslint-enable @typescript-eslint/no-explicit-any */
+/* oxlint-enable typescript/no-explicit-any */

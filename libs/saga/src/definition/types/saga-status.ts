@@ -4,7 +4,14 @@
  */
 
 export type SagaStatus =
-  'running' | 'compensating' | 'completed' | 'compensated' | 'stuck' | 'suspended' | 'paused' | 'aborted';
+  | 'running'
+  | 'compensating'
+  | 'completed'
+  | 'compensated'
+  | 'stuck'
+  | 'suspended'
+  | 'paused'
+  | 'aborted';
 const STATUSES: Record<SagaStatus, true> = {
   running: true,
   compensating: true,

@@ -8,5 +8,5 @@
  *       }
  *     }
  */
-// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- applications fill it
+// oxlint-disable-next-line typescript/no-empty-object-type -- applications fill it
 export interface StepContracts {}

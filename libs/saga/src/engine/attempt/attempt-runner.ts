@@ -217,7 +217,7 @@ export class AttemptRunner {
   private bounded(attempt: StepAttempt, call: () => unknown): unknown {
     if (!isBounded(attempt)) return this.inContext(attempt, call);
     return new Promise<unknown>((resolve, reject) => {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a mark, never seen outside
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- a mark, never seen outside
       const stop = boundAttempt(attempt, this.options.clock, () => reject(TIMED_OUT));
       new Promise((settle) => settle(this.inContext(attempt, call))).then(resolve, reject).finally(stop);
     });

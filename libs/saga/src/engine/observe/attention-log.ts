@@ -11,7 +11,7 @@ import { permanentlyFailed } from '../operate/operator-edits.js';
 /** Shorter values would be found in words that have nothing to do with them. */
 const SHORTEST_SECRET = 3;
 /** Control characters, line separators, and what turns the direction of text. */
-// eslint-disable-next-line no-control-regex -- they are what is escaped
+// oxlint-disable-next-line no-control-regex -- they are what is escaped
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 /** A saga that has come to rest until an operator acts. */

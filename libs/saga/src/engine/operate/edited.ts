@@ -1,4 +1,4 @@
-import { type SagaGraph } from '../../definition/graph/saga-graph.js';
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { SagaStateError } from '../../errors.js';
 import { decide } from '../../machine/decide.js';
 import { describeStep } from '../../machine/describe-step.js';

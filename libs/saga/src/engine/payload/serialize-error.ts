@@ -35,7 +35,7 @@ export function serializeError(thrown: unknown, depth = 0): SerializedError {
 function describe(thrown: unknown): string {
   try {
     if (typeof thrown === 'object') return jsonOf(thrown) ?? 'object';
-    // eslint-disable-next-line @typescript-eslint/no-base-to-string -- objects do not come here
+    // oxlint-disable-next-line typescript/no-base-to-string -- objects do not come here
     return String(thrown);
   } catch {
     return typeof thrown === 'object' ? shown(thrown) : typeof thrown;

@@ -3,8 +3,8 @@ import type { EntityManager } from '../../definition/types/entity-manager.js';
 import type { Durability } from '../../definition/options/saga-options.js';
 import type { SagaCodecError } from '../../errors.js';
 import type { Operation, StoredOperation } from './operation.js';
-import { type SagaState } from '../../machine/saga-state.js';
-import { type SagaStatus } from '../../definition/types/saga-status.js';
+import type { SagaState } from '../../machine/saga-state.js';
+import type { SagaStatus } from '../../definition/types/saga-status.js';
 import type { HeldLease, Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from './stored-saga.js';
 import type { ExistingSaga, StartResult } from './start-result.js';
 import type { StoredTask, StoreTaskFilter } from './stored-task.js';
@@ -94,7 +94,8 @@ export interface StoreStats {
 
 /** `signal`: something that the saga was sent, an operator's decisions apart. */
 export type HistoryRecord =
-  StoredOperation | { readonly action: 'signal'; readonly signal: string; readonly at: number };
+  | StoredOperation
+  | { readonly action: 'signal'; readonly signal: string; readonly at: number };
 
 /**
  * The signals that steps of sagas wait for, by saga and version as in `payment@1`: of those that a process knows. What is

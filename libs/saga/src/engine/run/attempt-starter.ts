@@ -17,7 +17,8 @@ import type { SagaRunPorts } from './saga-run-ports.js';
 
 /** What a run waits for: the outcome of an attempt, another event, or a reason to decide again. */
 export type RunMessage =
-  { readonly attempt?: StepAttempt; readonly event: SagaEvent } | { readonly wake: true };
+  | { readonly attempt?: StepAttempt; readonly event: SagaEvent }
+  | { readonly wake: true };
 
 /** The run whose attempts are started. */
 export interface AttemptingRun extends TransactionHost, ReportKeeper {

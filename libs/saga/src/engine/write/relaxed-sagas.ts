@@ -2,7 +2,7 @@ import type { Durability } from '../../definition/options/saga-options.js';
 import { type SagaGraph, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { stepState } from '../../machine/saga-state.js';
 import type { Revised, SagaBindings } from '../versions/saga-bindings.js';
-import { type SagaStore } from '../ports/saga-store.js';
+import type { SagaStore } from '../ports/saga-store.js';
 import { type Checkpoint, type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
 import { SlotMap } from '../../shared/slot-map.js';
 

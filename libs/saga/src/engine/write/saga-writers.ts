@@ -3,12 +3,12 @@ import type { Clock } from '../../shared/clock.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import { sizeOfSignal, sizeOfStart } from '../ports/payload-size.js';
 import type { SagaDefinitions } from '../ports/saga-definitions.js';
-import {
-  type SagaStore,
-  type SignalResult,
-  type StartResult,
-  type StepTransaction,
-  type StoreTarget,
+import type {
+  SagaStore,
+  SignalResult,
+  StartResult,
+  StepTransaction,
+  StoreTarget,
 } from '../ports/saga-store.js';
 import { type Checkpoint, type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga } from '../ports/stored-saga.js';

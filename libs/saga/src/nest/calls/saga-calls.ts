@@ -25,7 +25,8 @@ import { isKey } from '../../engine/payload/storable-key.js';
  * declares.
  */
 export type SagaTarget<S = unknown> =
-  string | { readonly saga: Type<S> | string; readonly correlationId: string };
+  | string
+  | { readonly saga: Type<S> | string; readonly correlationId: string };
 /** Options of `SagaHandle.outcome()` and `SagaService.wait()`. */
 export interface OutcomeOptions {
   /** The maximum time to wait, at most 24 days. After it, SagaTimeoutError is thrown. Default: no limit. */

@@ -1,7 +1,7 @@
 import { type HistoryEntry, toHistoryEntry } from '../views/saga-history.js';
 import { type SagaStats, toSagaStats } from '../views/saga-stats.js';
 import { type RollbackPlan, toRollbackPlan } from '../views/rollback-plan.js';
-import { type SagaOutcome, type SagaSnapshotOf, type SagaSummary } from '../views/saga-snapshot.js';
+import type { SagaOutcome, SagaSnapshotOf, SagaSummary } from '../views/saga-snapshot.js';
 import { TURN_BUDGET } from '../../shared/turn-budget.js';
 import { toOutcome } from '../views/to-snapshot.js';
 import { findPage, listOn } from './find-page.js';

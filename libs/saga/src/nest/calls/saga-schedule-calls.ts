@@ -1,4 +1,4 @@
-import { type Type } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import {
   pauseSchedule,
   resumeSchedule,
@@ -9,7 +9,7 @@ import type { MoveResult } from '../../shards/move-sagas.js';
 import { moveSagas, type MoveSagasOptions, setAccepting, type ShardOperatorOptions } from './shard-calls.js';
 import type { ShardStatus } from '../views/shard-status.js';
 import { type ScheduleStatus, toScheduleStatus } from '../views/schedule-status.js';
-import { type SagaHandle } from './saga-calls.js';
+import type { SagaHandle } from './saga-calls.js';
 import { SagaReadCalls } from './saga-read-calls.js';
 
 /** The calls of `SagaService` for schedules and shards. */

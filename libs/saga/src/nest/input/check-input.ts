@@ -1,8 +1,8 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
-import {
-  type StandardSchema,
-  type StandardSchemaIssue,
-  type StandardSchemaResult,
+import type {
+  StandardSchema,
+  StandardSchemaIssue,
+  StandardSchemaResult,
 } from '../../definition/types/standard-schema.js';
 import { cut, shown } from '../../shared/shown-value.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';

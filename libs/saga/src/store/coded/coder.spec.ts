@@ -127,7 +127,7 @@ describe('what cannot be decoded', () => {
       ),
     ]) {
       const decode = () => {
-        // eslint-disable-next-line @typescript-eslint/only-throw-error -- codecs may
+        // oxlint-disable-next-line typescript/only-throw-error -- codecs may
         throw thrown;
       };
       expect(() => coderWith({ decode }).decoding.json(stored, CONTEXT)).toThrow(

@@ -12,7 +12,7 @@ import { failureOf } from '../../machine/failed-attempt.js';
 import type { OpenApproval } from '../../machine/open-approvals.js';
 import { type StepNotes, withNote } from '../../machine/step-notes.js';
 import { awaitedSignals } from '../../machine/waits.js';
-import { type StepStatus } from '../../definition/types/saga-status.js';
+import type { StepStatus } from '../../definition/types/saga-status.js';
 import { pendingSignalsOf } from './pending-signals.js';
 import { storedCopy } from './stored-copy.js';
 

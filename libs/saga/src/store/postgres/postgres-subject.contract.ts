@@ -11,7 +11,7 @@ import { PostgresSagaStore } from './postgres-saga-store.js';
 import { wakeupChannel } from './connection/wakeup-channel.js';
 import { sqlOf } from './typeorm/typeorm-database.js';
 import { partitionedNeeds } from './setup/needs.js';
-import { type PgClient } from './connection/pg-types.js';
+import type { PgClient } from './connection/pg-types.js';
 
 const SCHEMA = 'saga';
 /** Small, so that the suite can go over it with little data. */

@@ -4,7 +4,7 @@ export type Scalar = string | number | boolean | undefined;
 const PLAIN = /^[\w.:+-]+$/;
 const SPECIAL = /["\\]/g;
 /** JSON escapes these, and an array of PostgreSQL does not. All else is the same in both. */
-// eslint-disable-next-line no-control-regex -- they are what it looks for
+// oxlint-disable-next-line no-control-regex -- they are what it looks for
 const UNLIKE_JSON = /[\u0000-\u001f\ud800-\udfff]/;
 
 /**

@@ -76,7 +76,11 @@ describe('a claim whose connection is lost while it enqueues sagas', () => {
       );
       return ended.rowCount;
     });
-    await working.finally(() => holder.end());
+    try {
+      await working;
+    } finally {
+      await holder.end();
+    }
   };
 
   test('gives them back at once, and runs the others', async () => {

@@ -2,7 +2,7 @@ import { stepDecidedOn } from '../../../definition/graph/saga-graph.js';
 import { dueAfter, type Edit } from '../../../engine/ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from '../../../engine/ports/checkpoint.js';
 import type { PutBack } from '../../../engine/ports/put-back.js';
-import { type StoredSaga } from '../../../engine/ports/stored-saga.js';
+import type { StoredSaga } from '../../../engine/ports/stored-saga.js';
 import { differingSteps } from '../../../machine/differing-steps.js';
 import { attemptOfFailure } from '../../../machine/failed-attempt.js';
 import { openApprovalsAfter } from '../../../machine/open-approvals.js';

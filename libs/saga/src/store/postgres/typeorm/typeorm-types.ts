@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/ban-ts-comment -- in a project with TypeORM there is no error to expect */
+/* oxlint-disable typescript/ban-ts-comment -- in a project with TypeORM there is no error to expect */
 /** @ts-ignore TypeORM is an optional peer: without it, these types are `any`. */
 import type { EntitySchema as Entity, MigrationInterface as Migration, QueryRunner as Runner } from 'typeorm';
 
