@@ -6,7 +6,7 @@ const ROOT = fileURLToPath(new URL('.', import.meta.url)).replace(/\/$/, '');
 
 const common = {
   rootDir: ROOT,
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/spec-environment.mjs',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test', '<rootDir>/docs'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
