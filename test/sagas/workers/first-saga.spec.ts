@@ -26,6 +26,16 @@ describe('an application that has just started', () => {
     expect(connectionsOf(dataSource)).toBe(1);
   });
 
+  test('has had PostgreSQL parse and plan what its first saga sends, and has stored nothing by that', async () => {
+    const { dataSource } = await apps.start({ sagas: [Order] });
+    const [prepared, stored] = await Promise.all([
+      dataSource.query<{ name: string }[]>('SELECT name FROM pg_prepared_statements ORDER BY name'),
+      apps.sql('SELECT FROM saga.instance UNION ALL SELECT FROM saga.step'),
+    ]);
+    expect(prepared).toEqual([{ name: 'saga.checkpointOne' }, { name: 'saga.startOne' }]);
+    expect(stored).toEqual([]);
+  });
+
   test('has read the paused steps, and leases its first saga with the start, so that no claim is needed', async () => {
     const log = new StatementLog();
     const { sagas, stopPolling } = await apps.start({

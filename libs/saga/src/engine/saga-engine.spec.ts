@@ -112,6 +112,25 @@ const newOrder = (given: Partial<NewSaga> = {}) => ({
   ...given,
 });
 
+test('an engine runs sagas although the database could not be prepared for the first one', async () => {
+  @Saga({ name: 'order' })
+  class Order {
+    @Step() book() {}
+  }
+  const { store, engine } = scene();
+  let tries = 0;
+  const prepare = async () => {
+    tries += 1;
+    throw lostConnection();
+  };
+  Object.assign(store, { prepare });
+  const running = await engine([Order]);
+  expect(tries).toBe(1);
+  const order = newOrder();
+  await running.submit(order);
+  expect((await running.waiters.wait(order.id)).state.status).toBe('completed');
+});
+
 describe('an answer of the database that is lost', () => {
   test('of a transactional step’s commit is asked for: what was committed is not run again', async () => {
     const ran: string[] = [];

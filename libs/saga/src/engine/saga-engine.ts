@@ -71,6 +71,8 @@ export class SagaEngine {
     const { wakeups, worker, overdue, slots, schedules } = this.parts;
     await wakeups.start();
     await this.pauses.start();
+    // If it fails, the first saga does what it would have done.
+    await this.store.prepare?.().catch(() => undefined);
     await worker?.start();
     overdue.look();
     slots.start();

@@ -268,6 +268,8 @@ export interface StoredSummary {
 export interface SagaStore {
   /** The slots of steps with a `concurrency` over all sagas. */
   readonly stepSlots: StepSlotStore;
+  /** Prepares the database for the first saga of this process, and stores nothing. Default: there is nothing to prepare. */
+  prepare?(): Promise<void>;
   /**
    * Stores new sagas; results in the order of the arguments. The batch succeeds or fails as one. `relaxed`: it is answered
    * for before it is safe from a crash of the database.

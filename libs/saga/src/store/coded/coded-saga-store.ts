@@ -75,6 +75,10 @@ export class CodedSagaStore implements SagaStore {
     this.editing = codec ? this.coder.encoding : AS_IT_IS;
   }
 
+  async prepare(): Promise<void> {
+    await this.store.prepare?.();
+  }
+
   async start(sagas: readonly NewSaga[], lease: Lease, durability?: Durability): Promise<StartResult[]> {
     const results = await this.store.start(
       sagas.map((saga) => convertNewSaga(saga, this.coder.encoding)),

@@ -76,6 +76,7 @@ export class PostgresSagaStore implements SagaStore {
   private readonly channel: string;
   private readonly statements: Statements;
   readonly writes: Writes;
+  private readonly calls: PreparedCalls;
   private readonly starts: SagaStarts;
   private readonly checkpoints: SagaCheckpoints;
   private readonly transactions: StepTransactions;
@@ -93,19 +94,23 @@ export class PostgresSagaStore implements SagaStore {
     this.channel = wakeupChannel(schema);
     this.statements = statementsOf(`"${schema}"`);
     this.writes = writesOf(`"${schema}"`);
-    const calls = new PreparedCalls(sql, schema, this.writes);
-    this.starts = new SagaStarts(calls, this.statements, pageBytes, isShard);
+    this.calls = new PreparedCalls(sql, schema, this.writes);
+    this.starts = new SagaStarts(this.calls, this.statements, pageBytes, isShard);
     this.pageBytes = pageBytes;
     this.reader = this.readerOn(sql);
     const query = this.queryOn(sql);
     this.pauses = new PostgresPauses(query, this.statements, this.channel);
     this.stepSlots = new StepSlots(query, this.statements);
     this.claims = new SagaClaims(query, this.statements, this.reader);
-    this.checkpoints = new SagaCheckpoints(sql, calls, this.statements, { schema, writes: this.writes });
+    this.checkpoints = new SagaCheckpoints(sql, this.calls, this.statements, { schema, writes: this.writes });
     this.transactions = new StepTransactions(sql, this.checkpoints, this.statements, {
       notify: (on) => this.notify(on, 'due'),
       dequeue: (checkpoint) => this.claims.dequeue(checkpoint),
     });
+  }
+
+  prepare(): Promise<void> {
+    return this.calls.prepare();
   }
 
   start(sagas: readonly NewSaga[], lease: Lease, durability?: Durability): Promise<StartResult[]> {

@@ -290,18 +290,18 @@ DECLARE
   free uuid[];
   late uuid[];
 BEGIN
-  SELECT count(*) INTO wanted FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w WHERE w.correlation_id IS NOT NULL;
+  SELECT count(*) INTO wanted FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w WHERE w.correlation_id IS NOT NULL;
   IF wanted > 0 THEN
     WITH taken AS (
       INSERT INTO "{schema}".correlation AS c (correlation_id, name, saga_id)
-      SELECT w.correlation_id, w.name, w.id FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w WHERE w.correlation_id IS NOT NULL
+      SELECT w.correlation_id, w.name, w.id FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w WHERE w.correlation_id IS NOT NULL
       ON CONFLICT DO NOTHING RETURNING c.saga_id
     ) SELECT coalesce(array_agg(taken.saga_id), '{}') INTO free FROM taken;
     IF cardinality(free) < wanted THEN
-      PERFORM FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w CROSS JOIN LATERAL
+      PERFORM FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w CROSS JOIN LATERAL
         (SELECT FROM "{schema}".correlation c WHERE c.correlation_id = w.correlation_id AND c.name = w.name AND c.saga_id <> w.id FOR UPDATE) l;
       WITH taken AS (
-        UPDATE "{schema}".correlation c SET saga_id = w.id FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
+        UPDATE "{schema}".correlation c SET saga_id = w.id FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
         WHERE c.correlation_id = w.correlation_id AND c.name = w.name AND c.saga_id <> w.id
           AND NOT EXISTS (SELECT FROM "{schema}".instance o WHERE o.id = c.saga_id)
         RETURNING c.saga_id
@@ -328,7 +328,7 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
       w.limit_key
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -354,7 +354,7 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
       w.limit_key
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -363,7 +363,7 @@ BEGIN
   WHERE w.correlation_id IS NULL OR w.id = ANY(free) ON CONFLICT DO NOTHING RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
   END IF;
   IF wanted > 0 AND cardinality(free) > 0 THEN
-    DELETE FROM "{schema}".correlation c USING (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
+    DELETE FROM "{schema}".correlation c USING (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     WHERE c.correlation_id = w.correlation_id AND c.name = w.name AND c.saga_id = w.id AND w.id = ANY(free) AND NOT EXISTS (
       SELECT FROM "{schema}".instance o WHERE o.id = w.id AND o.correlation_id = w.correlation_id AND o.name = w.name);
   END IF;
@@ -527,7 +527,7 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
       w.limit_key
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -552,7 +552,7 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
       w.limit_key
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))

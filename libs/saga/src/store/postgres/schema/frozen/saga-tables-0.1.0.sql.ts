@@ -362,7 +362,7 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
       w.limit_key
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -387,7 +387,7 @@ BEGIN
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
       w.limit_key
-    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key) AS w
+    FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
         WHEN w.start_at IS NOT NULL THEN greatest(now(), to_timestamp(w.start_at / 1000))
@@ -472,7 +472,7 @@ BEGIN
       idle_status = CASE WHEN w.released OR w.settled THEN CASE WHEN w.status <> 'running' AND w.terminal IS NOT TRUE THEN w.status END ELSE i.idle_status END,
       updated_at = now(),
       finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
-    FROM (SELECT $1 AS id, $2 AS epoch, $3 AS number, $4 AS status, $5 AS held_phase, $6 AS failure, $7 AS step, $8 AS error, $9 AS stalls, $10 AS cancel_seen, $11 AS pause_seen, $12 AS released, $13 AS due_at, $14 AS terminal, $15 AS settled, $16 AS progress) AS w
+    FROM (SELECT $1 AS id, $2 AS epoch, $3 AS number, $4 AS status, $5 AS held_phase, $6 AS failure, $7 AS step, $8 AS error, $9 AS stalls, $10 AS cancel_seen, $11 AS pause_seen, $12 AS released, $13 AS due_at, $14 AS terminal, $15 AS settled, $16 AS progress WHERE $1 IS NOT NULL) AS w
     WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
       AND (NOT i.pause_requested OR w.pause_seen)
     RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('{schema}_wakeup', 'settled:' || i.id) END,
@@ -487,7 +487,7 @@ BEGIN
     SELECT c.saga_id, c.name, c.status, c.attempts, coalesce(c.failures, 0), coalesce(c."unknown", false),
       coalesce(c.compensation_attempts, 0), coalesce(c.compensation_failures, 0), to_timestamp(c.retry_at / 1000),
       c.result, c.errors, c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
-    FROM (SELECT $17 AS saga_id, $18 AS name, $19 AS status, $20 AS attempts, $21 AS failures, $22 AS "unknown", $23 AS compensation_attempts, $24 AS compensation_failures, $25 AS retry_at, $26 AS result, $27 AS errors, $28 AS elapsed, $29 AS progress) AS c
+    FROM (SELECT $17 AS saga_id, $18 AS name, $19 AS status, $20 AS attempts, $21 AS failures, $22 AS "unknown", $23 AS compensation_attempts, $24 AS compensation_failures, $25 AS retry_at, $26 AS result, $27 AS errors, $28 AS elapsed, $29 AS progress WHERE $17 IS NOT NULL) AS c
     WHERE cardinality(saved) = 1 OR c.saga_id = ANY(saved);
   ELSE
     
@@ -496,7 +496,7 @@ BEGIN
     SELECT c.saga_id, c.name, c.status, c.attempts, coalesce(c.failures, 0), coalesce(c."unknown", false),
       coalesce(c.compensation_attempts, 0), coalesce(c.compensation_failures, 0), to_timestamp(c.retry_at / 1000),
       c.result, c.errors, c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
-    FROM (SELECT $17 AS saga_id, $18 AS name, $19 AS status, $20 AS attempts, $21 AS failures, $22 AS "unknown", $23 AS compensation_attempts, $24 AS compensation_failures, $25 AS retry_at, $26 AS result, $27 AS errors, $28 AS elapsed, $29 AS progress) AS c
+    FROM (SELECT $17 AS saga_id, $18 AS name, $19 AS status, $20 AS attempts, $21 AS failures, $22 AS "unknown", $23 AS compensation_attempts, $24 AS compensation_failures, $25 AS retry_at, $26 AS result, $27 AS errors, $28 AS elapsed, $29 AS progress WHERE $17 IS NOT NULL) AS c
     WHERE cardinality(saved) = 1 OR c.saga_id = ANY(saved)
     ON CONFLICT (saga_id, name) DO UPDATE SET
       status = excluded.status, attempts = excluded.attempts, failures = excluded.failures,
