@@ -147,8 +147,6 @@ test('a message whose seq is from before what a lane was read to, as after a res
     [key],
   );
   await send('4');
-  await until(async () => (await apps.outboxRows()).length === 1);
-  expect(await apps.outboxRows()).toMatchObject([{ payload: 'restored' }]);
   await apps.sql(`UPDATE saga.outbox_lane SET read_from_start_at = read_from_start_at - interval '1 minute'`);
   await send('5');
   await until(async () => (await apps.outboxRows()).length === 0);

@@ -68,6 +68,7 @@ export const signal = () => ({ name: 'reply', messageId: randomUUID(), payload: 
  * `old-250` at least.
  */
 export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> = {
+  prepare: (on) => on.store.prepare(),
   start: (on) => on.store.start(newSagas(), LEASE),
   'start of what is there': (on) =>
     on.store.start(
