@@ -61,9 +61,11 @@ async function drain(db) {
 async function claims(db) {
   const [{ calls }] = await admin(
     `SELECT coalesce(sum(calls), 0)::int AS calls FROM pg_stat_statements
-     WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1) AND query ~ '\\.due_\\d+\\(' AND toplevel`,
+     WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1) AND query ~ '\\.claim_(\\w+_)?\\d+\\(' AND toplevel`,
     [db],
   );
+  if (calls === 0)
+    throw new Error('No statement was recognised as a claim, although only claims drain a backlog.');
   return calls;
 }
 

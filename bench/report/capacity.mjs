@@ -1,9 +1,12 @@
 // What docs/capacity.md computes from the published figures: { name: markdown }. Nothing is measured for it.
 import { number, table } from './format.mjs';
+import { costOf, simulatedRate } from './queueing.mjs';
 
 const RATES = [1_000, 20_000, 200_000];
 /** ms that are added to each round trip. */
 const DELAYS = [0, 0.2, 1, 5];
+/** Processors of one machine, with which Node and PostgreSQL are simulated. */
+const PROCESSORS = [2, 4, 8];
 /** How busy servers and processes are to be, at most. */
 const BUSY_SHARE = 0.5;
 /** Connections of a process to each server: the default pool, and the one for notifications. */
@@ -19,6 +22,7 @@ export function capacitySections(figures) {
     rates: ratesTable(measured('in-flight'), measured('costs')),
     steps: stepsTable(measured('steps')),
     distance: distanceTable(measured('distance')),
+    processors: processorsTable(measured('in-flight'), measured('bare-commits'), measured('processes')),
   };
 }
 
@@ -94,6 +98,34 @@ function distanceTable(rows) {
       number(delay),
       number(median(of(delay, 1), 'p50_ms')),
       number(median(of(delay, 1_000), 'to_near_ratio')),
+    ]),
+  );
+}
+
+/** Measured with two processors, and simulated from the costs of one saga alone and of a thousand in flight. */
+function processorsTable(loads, commits, rows) {
+  const [alone, many] = [1, 1_000].map((window) => loads.find((row) => row.in_flight === window));
+  const bare = commits.find((row) => row.figures.p50_ms);
+  if (!alone || !many || !bare || rows.length === 0) return NOTHING;
+  const cost = (metric) => costOf(median(alone, metric), median(many, metric));
+  const costs = {
+    node: cost('node_cpu_us_per_saga'),
+    server: cost('server_cpu_us_per_saga'),
+    // Of four commits, one after the other.
+    flush: (median(bare, 'p50_ms') * 1_000) / 4,
+  };
+  const simulated = (processes) =>
+    PROCESSORS.map((processors) => simulatedRate({ processes, processors, inFlight: 1_000 }, costs));
+  return table(
+    [
+      'processes',
+      'sagas/s measured, 2 processors',
+      ...PROCESSORS.map((processors) => `simulated, ${processors}`),
+    ],
+    rows.map((row) => [
+      number(row.processes),
+      number(median(row, 'sagas_per_s')),
+      ...simulated(row.processes).map((rate) => number(rate)),
     ]),
   );
 }

@@ -113,6 +113,18 @@ export const { openLoop, seeded, timed } = await load<{
   ) => Promise<{ n: number; times: number[] }>;
   seeded: (seed: number) => () => number;
 }>('measures/loops.mjs');
+export interface QueueCosts {
+  readonly node: { readonly fixed: number; readonly each: number };
+  readonly server: { readonly fixed: number; readonly each: number };
+  readonly flush: number;
+}
+export const { costOf, simulatedRate } = await load<{
+  costOf: (alone: number, many: number) => { fixed: number; each: number };
+  simulatedRate: (
+    load: { processes: number; processors: number; inFlight: number },
+    costs: QueueCosts,
+  ) => number;
+}>('report/queueing.mjs');
 export const { capacitySections } = await load<{
   capacitySections: (figures: object) => Record<string, string>;
 }>('report/capacity.mjs');

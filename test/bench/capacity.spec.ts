@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { capacitySections, withFigures } from './bench.js';
+import { capacitySections, costOf, simulatedRate, withFigures } from './bench.js';
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
-/** Prettier aligns the columns of tables. */
+/** The formatter aligns the columns of tables. */
 const compact = (text: string) => text.replace(/ +/g, ' ').replace(/-+:?/g, '-').replace(/\n+/g, '\n');
 
 const row = (params: object, figures: Record<string, number>) => ({
@@ -60,5 +60,46 @@ test('distances are shown that were measured with one saga and with many', () =>
     rates: 'No run is published yet.',
     steps: 'No run is published yet.',
     distance: 'No run is published yet.',
+    processors: 'No run is published yet.',
+  });
+});
+
+describe('the simulation of queues', () => {
+  /** µs; a saga has four statements. */
+  const costs = { node: { fixed: 200, each: 20 }, server: { fixed: 250, each: 10 }, flush: 400 };
+  const rate = (processes: number, processors: number, inFlight = 1_000, given = costs) =>
+    simulatedRate({ processes, processors, inFlight }, given);
+
+  test('one process with enough processors is as fast as its Node', () => {
+    // Turns of 200 sagas.
+    const bound = 1e6 / 4 / (20 + 200 / 200);
+    expect(rate(1, 8) / bound).toBeCloseTo(1, 1);
+    expect(rate(1, 4)).toBe(rate(1, 8));
+  });
+
+  test('no load is faster than all processors together, and more processors are never slower', () => {
+    const bound = 1e6 / 4 / (20 + 10);
+    for (const processes of [1, 2, 4, 8]) {
+      for (const processors of [1, 2, 4])
+        expect(rate(processes, processors)).toBeLessThan(bound * processors);
+      expect(rate(processes, 4)).toBeGreaterThanOrEqual(rate(processes, 2));
+    }
+    expect(rate(4, 4) / (4 * bound)).toBeGreaterThan(0.9);
+  });
+
+  test('one saga at a time waits for everything, one after the other', () => {
+    expect(rate(1, 4, 1)).toBeCloseTo(1e6 / 4 / (220 + 260 + 400), -1);
+  });
+
+  test('commits that wait for a slow disk share its flushes', () => {
+    const slow = { ...costs, flush: 10_000 };
+    expect(rate(1, 4, 100, slow)).toBeGreaterThan(1_000);
+    expect(rate(1, 4, 1, slow)).toBeLessThan(25);
+  });
+
+  test('costs are those of a saga alone, and those of one among many', () => {
+    const { fixed, each } = costOf(1_000, 60);
+    expect(fixed + each).toBeCloseTo(250);
+    expect(fixed / 200 + each).toBeCloseTo(15);
   });
 });

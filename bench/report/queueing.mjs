@@ -1,0 +1,116 @@
+// A simulation of the queues that sagas pass under load: for a machine with more processors than the figures were measured on.
+// It knows no more than the published figures, and is deterministic.
+
+/** A saga of three steps is stored four times, one after the other. */
+const STAGES = 4;
+/** As in engine/write/saga-writers.ts. */
+const [LANES, LARGEST_BATCH, ITEMS_PER_LANE] = [4, 500, 200];
+/** µs of simulated time, of which the first are not counted. */
+const [WARM, END] = [300_000, 1_300_000];
+
+/**
+ * The costs of a statement and of each saga in it, in µs, of what a saga costs alone in its statements and among many: see
+ * `simulatedRate`.
+ */
+export function costOf(alone, many) {
+  const [one, each] = [alone / STAGES, many / STAGES];
+  const fixed = Math.max(0, ((one - each) * ITEMS_PER_LANE) / (ITEMS_PER_LANE - 1));
+  return { fixed, each: one - fixed };
+}
+
+/**
+ * A closed loop: each process has so many sagas in flight. A saga alternates between Node, which handles what is ready of its
+ * process in one turn; a statement, which takes what has queued up meanwhile; and a flush of the log, which all commits that
+ * wait share. Processes and statements take turns on the processors, in the order in which they ask.
+ * @param load { processes, processors, inFlight }
+ * @param costs in µs: `node` and `server` have { fixed, each } of a batch and of each saga in it; `flush`
+ * @returns sagas a second
+ */
+export function simulatedRate({ processes, processors, inFlight }, { node, server, flush }) {
+  const events = [];
+  const at = (time, run) => {
+    const place = events.findLastIndex((event) => event.time <= time) + 1;
+    events.splice(place, 0, { time, run });
+  };
+  let now = 0;
+  let stored = 0;
+
+  let free = processors;
+  const asking = [];
+  const onProcessor = (time, then) => {
+    asking.push({ time, then });
+    serve();
+  };
+  const serve = () => {
+    while (free > 0 && asking.length > 0) {
+      const { time, then } = asking.shift();
+      free -= 1;
+      at(now + time, () => {
+        free += 1;
+        then();
+        serve();
+      });
+    }
+  };
+
+  let committing = [];
+  let isFlushing = false;
+  const commit = (then) => {
+    committing.push(then);
+    if (!isFlushing) flushLog();
+  };
+  const flushLog = () => {
+    const flushed = committing;
+    committing = [];
+    isFlushing = flushed.length > 0;
+    if (isFlushing)
+      at(now + flush, () => {
+        for (const then of flushed) then();
+        flushLog();
+      });
+  };
+
+  for (let n = 0; n < processes; n += 1) startProcess();
+
+  function startProcess() {
+    let ready = inFlight;
+    let queued = 0;
+    let lanes = 0;
+    let isRunning = false;
+    const turn = () => {
+      if (isRunning || ready === 0) return;
+      const batch = Math.min(ready, ITEMS_PER_LANE);
+      ready -= batch;
+      isRunning = true;
+      onProcessor(node.fixed + batch * node.each, () => {
+        isRunning = false;
+        queued += batch;
+        send();
+        turn();
+      });
+    };
+    const send = () => {
+      while (queued > 0 && lanes < LANES && (lanes === 0 || queued >= ITEMS_PER_LANE)) {
+        const batch = Math.min(queued, LARGEST_BATCH);
+        queued -= batch;
+        lanes += 1;
+        onProcessor(server.fixed + batch * server.each, () => commit(() => answer(batch)));
+      }
+    };
+    const answer = (batch) => {
+      if (now > WARM) stored += batch;
+      lanes -= 1;
+      ready += batch;
+      send();
+      turn();
+    };
+    turn();
+  }
+
+  while (events.length > 0 && now < END) {
+    const event = events.shift();
+    now = event.time;
+    event.run();
+  }
+  return (stored / STAGES / (END - WARM)) * 1e6;
+}
