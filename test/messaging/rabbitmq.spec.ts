@@ -25,6 +25,8 @@ const message = (n: number): RelayedMessage => ({
 const clientOf = (options: RmqOptions['options']) =>
   ClientProxyFactory.create({ transport: Transport.RMQ, options: { urls: [url!], ...options } }) as ClientRMQ;
 
+const settled = async <T>(promise: Promise<T>) => (await Promise.allSettled([promise]))[0];
+
 const received: IncomingMessage[] = [];
 
 @Controller()
@@ -86,13 +88,16 @@ tested('RabbitMQ', () => {
 
   test('that closes the channel is asked again on a new one', async () => {
     const exchange = name();
-    const transport = new ClientProxyTransport(
-      clientOf({ exchange, exchangeType: 'topic', wildcards: true }),
-    );
+    const client = clientOf({ exchange, exchangeType: 'topic', wildcards: true });
+    const transport = new ClientProxyTransport(client);
     await expect(transport.send(message(1))).rejects.toMatchObject({ code: 'SAGA_MESSAGE_REFUSED' });
     await channel.deleteExchange(exchange);
+    const betweenConnections = new Promise<PromiseSettledResult<void>>((resolve) => {
+      client.on('disconnect', () => void settled(transport.send(message(4))).then(resolve));
+    });
     // Publishing to an exchange that is gone is an error of the channel.
     await expect(transport.send(message(2))).rejects.toThrow();
+    expect(await betweenConnections).toMatchObject({ reason: { code: 'SAGA_MESSAGE_REFUSED' } });
     await expect(transport.send(message(3))).rejects.toMatchObject({ code: 'SAGA_MESSAGE_REFUSED' });
     await transport.close();
     await channel.deleteExchange(exchange);

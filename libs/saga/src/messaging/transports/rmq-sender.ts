@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type ClientRMQ, RmqRecordBuilder } from '@nestjs/microservices';
 import { MessageRefusedError } from '../../errors.js';
 import type { RelayedMessage } from '../relay/message-transport.js';
@@ -22,7 +23,9 @@ interface ChannelWrapper {
 }
 
 interface ConnectionManager {
+  isConnected(): boolean;
   reconnect(): void;
+  once(event: 'connect' | 'connectFailed', listener: () => void): unknown;
 }
 
 /**
@@ -32,6 +35,7 @@ interface ConnectionManager {
 export class RmqSender implements ClientSender {
   private listensTo: ChannelWrapper | undefined;
   private listening: Promise<void> | undefined;
+  private reconnecting: Promise<undefined> | undefined;
   private readonly returned = new Map<string, string>();
 
   constructor(private readonly client: ClientRMQ) {
@@ -62,11 +66,13 @@ export class RmqSender implements ClientSender {
 
   /** A client that could not connect begins anew with another channel. */
   private async listen(): Promise<void> {
-    if (this.channel !== undefined && this.channel === this.listensTo) return this.listening;
+    if (this.channel !== undefined && this.channel === this.listensTo)
+      return this.reconnecting ?? this.listening;
     await this.client.connect();
     const { channel } = this;
     if (channel === undefined || channel === this.listensTo) return this.listening;
     this.listensTo = channel;
+    this.reconnecting = undefined;
     this.listening = channel.addSetup((plain) => {
       plain.on('return', ({ fields, properties }) => {
         if (typeof properties.messageId === 'string')
@@ -74,7 +80,10 @@ export class RmqSender implements ClientSender {
       });
       // The server closes a channel for good when it refuses what was asked on it, and amqp-connection-manager waits for
       // another connection to make a new one.
-      plain.on('error', () => setImmediate(() => this.reconnect(channel)));
+      plain.on('error', () => {
+        const end = () => (this.reconnecting = undefined);
+        this.reconnecting = this.reconnect(channel).then(end, end);
+      });
     });
     await this.listening;
   }
@@ -93,12 +102,25 @@ export class RmqSender implements ClientSender {
     };
   }
 
-  private reconnect(channel: ChannelWrapper): void {
-    try {
-      if (this.channel === channel) this.client.unwrap<ConnectionManager>().reconnect();
-    } catch {
-      // Closed meanwhile.
-    }
+  /**
+   * Connects again. What is sent meanwhile waits for the new connection, because Nest's client rejects it until it has
+   * one.
+   *
+   * @throws Error if the client is being closed
+   */
+  private async reconnect(channel: ChannelWrapper): Promise<void> {
+    // The channel has to be closed before, or closing the connection closes it once more.
+    await setImmediate();
+    // Closed meanwhile, or the connection is lost: it is made again at a later time.
+    if (this.channel !== channel) return;
+    const manager = this.client.unwrap<ConnectionManager>();
+    if (!manager.isConnected()) return;
+    const ended = new Promise<void>((resolve) => {
+      manager.once('connect', resolve);
+      manager.once('connectFailed', resolve);
+    });
+    manager.reconnect();
+    await ended;
   }
 
   /** Protected in Nest's client, which has nothing else to listen to. */
