@@ -2,19 +2,32 @@ import type { AttemptError, SerializedError } from '../../../definition/types/sa
 import { errorOf } from '../../../machine/attempt-error.js';
 import { isSameError, repeated, type RepeatedError } from '../../../machine/step-notes.js';
 
-/** An error as a step's row has it: `frames` is a stack without its first line, which is the name and the message again. */
-type ErrorJson<E extends SerializedError> = Omit<E, 'cause'> & {
+/**
+ * An error as a step's row has it. `frames` is a stack without its first line, which is the name and the message again, and
+ * without what each other line begins with.
+ */
+type ErrorJson = Omit<SerializedError, 'cause'> & {
   readonly frames?: string;
-  readonly cause?: ErrorJson<SerializedError>;
+  readonly cause?: ErrorJson;
+};
+
+/**
+ * The same, of an attempt. `at` is milliseconds since the epoch, or a time that is in another form. Without `during`, it
+ * was an attempt of the step. What fails is written more than once, so each byte counts.
+ */
+type AttemptJson = ErrorJson & {
+  readonly attempt: number;
+  readonly at: number | string;
+  readonly during?: AttemptError['during'];
 };
 
 /** The errors of a step as its row has them; one that is the same as the one before by its attempt and its time only. */
-export type ErrorsJson = readonly (ErrorJson<AttemptError> | RepeatedError)[];
+export type ErrorsJson = readonly (AttemptJson | RepeatedError)[];
 
 export function errorsToJson(errors: readonly AttemptError[]): ErrorsJson {
   return errors.map((error, n) => {
     const before = errors[n - 1];
-    return (before && isSameError(error, before) && repeatOf(error)) || toJson(error);
+    return (before && isSameError(error, before) && repeatOf(error)) || attemptToJson(error);
   });
 }
 
@@ -26,36 +39,64 @@ export function errorsOfJson(json: ErrorsJson): AttemptError[] {
 
 /** Undefined: its time is in another form. */
 function repeatOf({ attempt, at, during }: AttemptError): RepeatedError | undefined {
-  const time = Date.parse(at);
-  return Number.isFinite(time) && new Date(time).toISOString() === at ? [attempt, time, during] : undefined;
+  const time = timeToJson(at);
+  return typeof time === 'number' ? [attempt, time, during] : undefined;
 }
 
 function isRepeat(one: ErrorsJson[number]): one is RepeatedError {
   return Array.isArray(one);
 }
 
+function timeToJson(at: string): number | string {
+  const time = Date.parse(at);
+  return Number.isFinite(time) && new Date(time).toISOString() === at ? time : at;
+}
+
 const firstLineOf = ({ name, message }: Pick<SerializedError, 'name' | 'message'>): string =>
   `${name}: ${message}\n`;
+const LINE = '    at ';
 
-function toJson<E extends SerializedError>(error: E): ErrorJson<E> {
-  const { stack, cause } = error;
+/** Undefined: it has another form. */
+function framesOf(error: SerializedError): string | undefined {
   const first = firstLineOf(error);
-  const json: Record<string, unknown> = Object.assign<Record<string, unknown>, E>({}, error);
-  if (stack?.startsWith(first)) {
-    json.stack = undefined;
-    json.frames = stack.slice(first.length);
-  }
-  if (cause) json.cause = toJson(cause);
-  return json as ErrorJson<E>;
+  if (!error.stack?.startsWith(first)) return undefined;
+  const lines = error.stack.slice(first.length).split('\n');
+  return lines.every((line) => line.startsWith(LINE))
+    ? lines.map((line) => line.slice(LINE.length)).join('\n')
+    : undefined;
 }
 
-function attemptOfJson(json: ErrorJson<AttemptError>): AttemptError {
-  const { attempt, at, during } = json;
-  return Object.assign(ofJson(json), { attempt, at, during });
+function stackOf(json: ErrorJson, frames: string): string {
+  return firstLineOf(json) + LINE + frames.replaceAll('\n', `\n${LINE}`);
 }
 
-function ofJson(json: ErrorJson<SerializedError>): SerializedError {
+function toJson(error: SerializedError): ErrorJson {
+  const { name, message, code, stack, cause } = error;
+  const frames = framesOf(error);
+  return {
+    name,
+    message,
+    code,
+    frames,
+    stack: frames === undefined ? stack : undefined,
+    cause: cause && toJson(cause),
+  };
+}
+
+function attemptToJson(error: AttemptError): AttemptJson {
+  const { attempt, at, during } = error;
+  const inRow = during === 'step' ? undefined : during;
+  return Object.assign(toJson(error), { attempt, at: timeToJson(at), during: inRow });
+}
+
+function attemptOfJson(json: AttemptJson): AttemptError {
+  const { attempt, at, during = 'step' } = json;
+  const time = typeof at === 'number' ? new Date(at).toISOString() : at;
+  return Object.assign(ofJson(json), { attempt, at: time, during });
+}
+
+function ofJson(json: ErrorJson): SerializedError {
   const { name, message, code, frames, cause } = json;
-  const stack = frames === undefined ? json.stack : firstLineOf(json) + frames;
+  const stack = frames === undefined ? json.stack : stackOf(json, frames);
   return errorOf({ name, message, code, stack, cause: cause && ofJson(cause) });
 }

@@ -15,19 +15,24 @@ test('the message of an error is stored once, and so is that of its cause', () =
   const cause = {
     ...down,
     message: 'c',
-    stack: 'Error: c\n    at bank',
+    stack: 'Error: c\n    at bank (/app/bank.js:2:2)\n    at async pay',
     cause: { name: 'E', message: 'no stack' },
   };
   const [error] = stored([{ ...down, cause, attempt: 1, at: at(1), during: 'step' }]);
   expect(error).toEqual({
-    ...{ name: 'Error', message: 'down', code: '7', frames: '    at pay (/app/pay.js:1:1)' },
-    ...{ attempt: 1, at: at(1), during: 'step' },
-    cause: { ...cause, stack: undefined, frames: '    at bank' },
+    ...{ name: 'Error', message: 'down', code: '7', frames: 'pay (/app/pay.js:1:1)' },
+    ...{ attempt: 1, at: Date.parse(at(1)) },
+    cause: { ...cause, stack: undefined, frames: 'bank (/app/bank.js:2:2)\nasync pay' },
   });
 });
 
-test.each(['at pay', 'Error: up\n    at pay', '\n    at pay', '', 'Error: down'])(
-  'a stack that does not begin with the message stays as it is: %j',
+const OTHER_STACKS = [
+  ...['at pay', 'Error: up\n    at pay', '\n    at pay', '', 'Error: down'],
+  ...['Error: down\n', 'Error: down\n    at pay\n', 'Error: down\n    at pay\n   at', 'Error: down\nat pay'],
+];
+
+test.each(OTHER_STACKS)(
+  'a stack that has not the message first and then calls only stays as it is: %j',
   (other) => {
     expect(stored([{ ...down, stack: other, attempt: 1, at: at(1), during: 'step' }])).toMatchObject([
       { stack: other },

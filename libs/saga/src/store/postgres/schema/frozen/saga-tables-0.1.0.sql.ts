@@ -48,14 +48,14 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         rank_at timestamptz,
         idle_status text,
         held_phase text,
-        failure json,
-        error text,
         status text NOT NULL,
         updated_at timestamptz NOT NULL DEFAULT now(),
         checkpoints int NOT NULL DEFAULT 0,
         step text NOT NULL,
         progress json,
-        finished_at timestamptz
+        finished_at timestamptz,
+        error text,
+        failure json
       ) WITH (fillfactor = 50)`,
     `
       CREATE TABLE IF NOT EXISTS "{schema}".step (

@@ -3,8 +3,9 @@ export const instanceTable = (schema: string): string[] => [
   // `json` rather than jsonb for payloads: it keeps text and key order exactly, and costs less to write.
   // Fillfactor leaves updates room on their own page (HOT), so that they touch no index: a batch writes all rows of a page at
   // once, so half of it. At 70 fewer than half of them were HOT, and what went to other pages made the table larger, not smaller.
-  // The columns stand by how often they change, and what each checkpoint changes stands together at the end: the WAL of a HOT
-  // update is what lies between the first byte that changes and the last one.
+  // The columns stand by how often they change, and what each checkpoint changes stands together near the end: the WAL of an
+  // update is what lies between the first byte that changes and the last one. Behind it is what a saga that rolls back has, and
+  // does not change any more.
   `
       CREATE TABLE IF NOT EXISTS ${schema}.instance (
         id uuid PRIMARY KEY,
@@ -46,14 +47,14 @@ export const instanceTable = (schema: string): string[] => [
         rank_at timestamptz,
         idle_status text,
         held_phase text,
-        failure json,
-        error text,
         status text NOT NULL,
         updated_at timestamptz NOT NULL DEFAULT now(),
         checkpoints int NOT NULL DEFAULT 0,
         step text NOT NULL,
         progress json,
-        finished_at timestamptz
+        finished_at timestamptz,
+        error text,
+        failure json
       ) WITH (fillfactor = 50)`,
 ];
 
