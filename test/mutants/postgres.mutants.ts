@@ -10,8 +10,20 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take errors that differ for the same when they are stored',
-    find: 'return (before && isSameError(error, before) && repeatOf(error)) || toJson(error);',
-    replace: 'return (before && repeatOf(error)) || toJson(error);',
+    find: 'return (before && isSameError(error, before) && repeatOf(error)) || attemptToJson(error);',
+    replace: 'return (before && repeatOf(error)) || attemptToJson(error);',
+    killers: [specs('errors-json')],
+  },
+  {
+    name: 'take each stack for one of calls only when it is stored',
+    find: 'return lines.every((line) => line.startsWith(LINE))',
+    replace: 'return lines.length > 0',
+    killers: [specs('errors-json')],
+  },
+  {
+    name: 'store no attempt as one of a compensation',
+    find: "const inRow = during === 'step' ? undefined : during;",
+    replace: 'const inRow = undefined;',
     killers: [specs('errors-json')],
   },
   {

@@ -8,6 +8,7 @@ function scene(given: Partial<WorkerCapacityOptions> = {}) {
     options,
     () => time,
     () => heapIsFull,
+    2 ** 30,
   );
   return {
     capacity,
@@ -83,10 +84,10 @@ describe('what may wait for a slot', () => {
     expect(slow.capacity.ahead).toBeLessThan(450);
   });
 
-  test('is 20,000 at most', () => {
+  test('is one saga for each 64 kB of the limit of the heap at most', () => {
     const { capacity, run } = scene();
     run(100_000, 500);
-    expect(capacity.ahead).toBe(20_000);
+    expect(capacity.ahead).toBe(2 ** 30 / 2 ** 16);
   });
 
   test('is not less for a time with free slots, or without any saga', () => {
@@ -114,7 +115,7 @@ describe('what may wait for a slot', () => {
     const { capacity, run, pass } = scene({ concurrency: 1_000 });
     run(8_000, 1_000);
     pass(800);
-    expect(capacity.ahead).toBe(20_000);
+    expect(capacity.ahead).toBe(2 ** 30 / 2 ** 16);
     pass(9_000);
     expect(capacity.ahead).toBeLessThanOrEqual(100);
     for (let n = 0; n < 1_000; n += 1) capacity.ended();

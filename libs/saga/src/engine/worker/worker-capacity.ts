@@ -25,7 +25,8 @@ const AHEAD_SHARE = 1 / 6;
  */
 const LEAST_RATE = 500;
 const SHORT_SAGA = 100;
-const MOST_AHEAD = 20_000;
+/** Bytes of the heap's limit for each saga that may wait. It takes some 2 kB, and its payloads are counted elsewhere. */
+const HEAP_FOR_EACH = 64 * 2 ** 10;
 /** The rate is measured over this time (ms), or longer: sagas end in groups. */
 const WINDOW = 100;
 /** In a longer time, the worker may have been idle, unless all slots were taken throughout. */
@@ -45,6 +46,8 @@ export class WorkerCapacity {
   slots: number;
   /** The number of slots is not fixed. */
   readonly adapts: boolean;
+  /** Sagas that may wait for a slot at most. */
+  private readonly mostAhead: number;
   /** Sagas ended per second while all slots were taken, or at least as many as ever ended while some were free. */
   private rate = 0;
   private window = { since: 0, ended: 0, wasFull: false };
@@ -58,9 +61,11 @@ export class WorkerCapacity {
     /** Monotonic time (ms). */
     private readonly now: () => number,
     private readonly isHeapFull = heapIsFull,
+    heapLimit = getHeapStatistics().heap_size_limit,
   ) {
     this.adapts = options.concurrency === undefined;
     this.slots = options.concurrency ?? SLOTS.least;
+    this.mostAhead = Math.floor(heapLimit / HEAP_FOR_EACH);
   }
 
   /** Sagas that may wait for a slot. */
@@ -69,7 +74,7 @@ export class WorkerCapacity {
     const { slots } = this;
     const rate = Math.min(this.rate, this.mostNow);
     if (rate < LEAST_RATE && slots * 1_000 > rate * SHORT_SAGA) return Math.min(slots, Math.floor(rate));
-    return Math.min(MOST_AHEAD, Math.floor((rate * this.options.lease * AHEAD_SHARE) / 1_000));
+    return Math.min(this.mostAhead, Math.floor((rate * this.options.lease * AHEAD_SHARE) / 1_000));
   }
 
   /** Every slot is taken. */
