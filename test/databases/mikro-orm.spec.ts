@@ -39,6 +39,21 @@ describe('the EntityManager of MikroORM', () => {
     expect(await apps.effects()).toEqual(['new', 'taken']);
   });
 
+  test('is flushed while the row of the saga is not locked yet: nothing comes between the checkpoint and the commit', async () => {
+    const { sagas } = await start();
+    await apps.sql(`CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      NEW.what := NEW.what || (SELECT ' while ' || status FROM saga.instance WHERE correlation_id = NEW.what);
+      RETURN NEW; END $$`);
+    await apps.sql('CREATE TRIGGER stamp BEFORE INSERT ON effect FOR EACH ROW EXECUTE FUNCTION stamp()');
+    try {
+      const order = await sagas.start(Order, ['written'], { correlationId: 'written' });
+      expect((await order.outcome()).status).toBe('completed');
+    } finally {
+      await apps.sql('DROP TRIGGER stamp ON effect');
+    }
+    expect(await apps.effects()).toEqual(['written while running']);
+  });
+
   test('of the application is a transaction while one is open in its context', async () => {
     const { sagas, em } = await start();
     const order = await em.transactional(() => sagas.start(Order, ['contextual'], { transaction: em }));
