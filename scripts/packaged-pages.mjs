@@ -11,6 +11,16 @@ const CONTRIBUTORS = /^docs\/(reference|decisions)\/|^docs\/architecture\.md$/;
 /** An inline link or picture: what is before its target, the target, the anchor. */
 const LINK = /(!?\[(?:[^[\]]|\[[^\]]*\])*\])\((?![a-z]+:|#)([^)#\s]+)(#[^)]*)?\)/g;
 
+/** Spaces that align the cells of a table, and the line below its head. They are a fifth of the pages. */
+const PADDING = /^\|.*\|$/gm;
+
+const unpadded = (text) =>
+  text.replace(PADDING, (row) =>
+    /^[|:\- ]+$/.test(row)
+      ? row.replaceAll(/-{4,}/g, '---').replaceAll(/ {2,}/g, ' ')
+      : row.replaceAll(/ {2,}(?=\|)|(?<=\|) {2,}/g, ' '),
+  );
+
 /** Each file of the package, by its path in it, which is that of the repository: the text, or undefined to copy it. */
 export function packagedPages(root) {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -30,7 +40,7 @@ export function packagedPages(root) {
       files
         .get(page)
         .split(/^(```[\s\S]*?^```)/m)
-        .map((part) => (part.startsWith('```') ? part : linked(part, page)))
+        .map((part) => (part.startsWith('```') ? part : unpadded(linked(part, page))))
         .join(''),
     );
   return files;

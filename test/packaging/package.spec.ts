@@ -21,9 +21,10 @@ const TOOLS = join(ROOT, 'node_modules/.bin');
  * and schedules, optional steps, two more database layers, messages of declared sagas and their pages by 90 kB and 310 kB.
  * Shards, what is put back after a failover, watching, limits for each key, confirmed compensations and their pages: 100 kB
  * and 400 kB. Published figures of more measures: 10 kB packed and 40 kB unpacked.
+ * Tables without the spaces that align them: 140 kB unpacked less.
  * More than this has a reason, which the commit that raises the figure gives.
  */
-const BUDGET = { packed: 1_490_000, unpacked: 4_840_000 };
+const BUDGET = { packed: 1_490_000, unpacked: 4_700_000 };
 
 interface Manifest {
   readonly exports: Record<string, string | { readonly types: string; readonly default: string }>;
@@ -105,9 +106,17 @@ describe('the package', () => {
     expect(read('LICENSE')).toBe(readFileSync(join(ROOT, 'LICENSE'), 'utf8'));
   });
 
-  it.each(['README.md', 'CHANGELOG.md', 'docs/getting-started.md'])('has the words of the %s', (name) => {
-    const words = (text: string) => text.replace(/\[((?:[^[\]]|\[[^\]]*\])*)\]\([^)]*\)/g, '$1');
+  const PAGES = ['README.md', 'CHANGELOG.md', 'docs/getting-started.md', 'docs/options.md', 'docs/states.md'];
+  it.each(PAGES)('has the words of the %s', (name) => {
+    const words = (text: string) =>
+      text
+        .replace(/\[((?:[^[\]]|\[[^\]]*\])*)\]\([^)]*\)/g, '$1')
+        .replace(/^\|.*$/gm, (row) => row.replace(/ +/g, ' ').replace(/---+/g, '---'));
     expect(words(read(name))).toBe(words(readFileSync(join(ROOT, name), 'utf8')));
+  });
+
+  it('has tables without the spaces that align them', () => {
+    expect(read('docs/options.md')).toContain('\n| --- | --- | --- | --- | --- |\n| `');
   });
 
   it('has pages whose links lead to files of the package', () => {
