@@ -181,7 +181,8 @@ export class TcpProxy {
     this.links.delete(link);
     for (const socket of [link.client, link.server]) {
       if (socket.destroyed) continue;
-      if (socket.connecting) socket.destroy();
+      // A socket whose end was sent cannot be reset: libuv refuses it, and Node would leave the socket open.
+      if (socket.connecting || socket.writableEnded) socket.destroy();
       else socket.resetAndDestroy();
     }
   }
