@@ -17,6 +17,7 @@ import type { Mutant } from './mutant.js';
 import { OPTIONAL_STEP_MUTANTS } from './optional-steps.mutants.js';
 import { OPERATING_MUTANTS } from './operating.mutants.js';
 import { POSTGRES_MUTANTS } from './postgres.mutants.js';
+import { STORED_STEP_MUTANTS } from './stored-steps.mutants.js';
 import { TASK_MUTANTS } from './tasks.mutants.js';
 import { QUORUM_MUTANTS } from './quorum.mutants.js';
 import { RESCHEDULE_MUTANTS } from './reschedule.mutants.js';
@@ -36,6 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...HANDLER_MUTANTS,
   ...MEMORY_MUTANTS,
   ...POSTGRES_MUTANTS,
+  ...STORED_STEP_MUTANTS,
   ...CLAIM_MUTANTS,
   ...LIMIT_MUTANTS,
   ...STEP_SLOT_MUTANTS,

@@ -25,7 +25,8 @@ interface ChannelWrapper {
 interface ConnectionManager {
   isConnected(): boolean;
   reconnect(): void;
-  once(event: 'connect' | 'connectFailed', listener: () => void): unknown;
+  on(event: 'connect' | 'connectFailed', listener: () => void): this;
+  off(event: 'connect' | 'connectFailed', listener: () => void): this;
 }
 
 /**
@@ -116,8 +117,11 @@ export class RmqSender implements ClientSender {
     const manager = this.client.unwrap<ConnectionManager>();
     if (!manager.isConnected()) return;
     const ended = new Promise<void>((resolve) => {
-      manager.once('connect', resolve);
-      manager.once('connectFailed', resolve);
+      const end = () => {
+        manager.off('connect', end).off('connectFailed', end);
+        resolve();
+      };
+      manager.on('connect', end).on('connectFailed', end);
     });
     manager.reconnect();
     await ended;
