@@ -11,15 +11,13 @@ const CONTRIBUTORS = /^docs\/(reference|decisions)\/|^docs\/architecture\.md$/;
 /** An inline link or picture: what is before its target, the target, the anchor. */
 const LINK = /(!?\[(?:[^[\]]|\[[^\]]*\])*\])\((?![a-z]+:|#)([^)#\s]+)(#[^)]*)?\)/g;
 
-/** Spaces that align the cells of a table, and the line below its head. They are a fifth of the pages. */
-const PADDING = /^\|.*\|$/gm;
+const TABLE_ROW = /^\|.*\|$/gm;
+/** What aligns the cells of a table: spaces beside the lines between them, and dashes below the head. A fifth of the pages. */
+const PADDING = / {2,}(?=\|)|(?<=\|) {2,}/g;
+const DASHES = /(?<=\| :?)-{4,}(?=:? \|)/g;
 
 const unpadded = (text) =>
-  text.replace(PADDING, (row) =>
-    /^[|:\- ]+$/.test(row)
-      ? row.replaceAll(/-{4,}/g, '---').replaceAll(/ {2,}/g, ' ')
-      : row.replaceAll(/ {2,}(?=\|)|(?<=\|) {2,}/g, ' '),
-  );
+  text.replace(TABLE_ROW, (row) => row.replaceAll(PADDING, ' ').replaceAll(DASHES, '---'));
 
 /** Each file of the package, by its path in it, which is that of the repository: the text, or undefined to copy it. */
 export function packagedPages(root) {

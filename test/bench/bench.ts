@@ -113,16 +113,15 @@ export const { openLoop, seeded, timed } = await load<{
   ) => Promise<{ n: number; times: number[] }>;
   seeded: (seed: number) => () => number;
 }>('measures/loops.mjs');
-export interface QueueCosts {
-  readonly node: { readonly fixed: number; readonly each: number };
-  readonly server: { readonly fixed: number; readonly each: number };
-  readonly flush: number;
+interface BatchCost {
+  readonly fixed: number;
+  readonly each: number;
 }
 export const { costOf, simulatedRate } = await load<{
-  costOf: (alone: number, many: number) => { fixed: number; each: number };
+  costOf: (alone: number, many: number) => BatchCost;
   simulatedRate: (
     load: { processes: number; processors: number; inFlight: number },
-    costs: QueueCosts,
+    costs: { node: BatchCost; server: BatchCost; flush: number },
   ) => number;
 }>('report/queueing.mjs');
 export const { capacitySections } = await load<{

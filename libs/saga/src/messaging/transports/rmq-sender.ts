@@ -35,8 +35,8 @@ interface ConnectionManager {
  */
 export class RmqSender implements ClientSender {
   private listensTo: ChannelWrapper | undefined;
+  /** What a message waits for before it is sent: that the channel is listened to, and later that it is made anew. */
   private listening: Promise<void> | undefined;
-  private reconnecting: Promise<undefined> | undefined;
   private readonly returned = new Map<string, string>();
 
   constructor(private readonly client: ClientRMQ) {
@@ -67,13 +67,11 @@ export class RmqSender implements ClientSender {
 
   /** A client that could not connect begins anew with another channel. */
   private async listen(): Promise<void> {
-    if (this.channel !== undefined && this.channel === this.listensTo)
-      return this.reconnecting ?? this.listening;
+    if (this.channel !== undefined && this.channel === this.listensTo) return this.listening;
     await this.client.connect();
     const { channel } = this;
     if (channel === undefined || channel === this.listensTo) return this.listening;
     this.listensTo = channel;
-    this.reconnecting = undefined;
     this.listening = channel.addSetup((plain) => {
       plain.on('return', ({ fields, properties }) => {
         if (typeof properties.messageId === 'string')
@@ -82,8 +80,7 @@ export class RmqSender implements ClientSender {
       // The server closes a channel for good when it refuses what was asked on it, and amqp-connection-manager waits for
       // another connection to make a new one.
       plain.on('error', () => {
-        const end = () => (this.reconnecting = undefined);
-        this.reconnecting = this.reconnect(channel).then(end, end);
+        if (this.listensTo === channel) this.listening = this.reconnect(channel).catch(() => undefined);
       });
     });
     await this.listening;
