@@ -1,4 +1,6 @@
-import type { OutboxMessage } from '../../libs/saga/src/messaging/index.js';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { MessageRefusedError, type OutboxMessage } from '../../libs/saga/src/messaging/index.js';
 import { until } from '../support/gate.js';
 import { MemoryBroker, refusing } from './support/memory-broker.js';
 import { type MessagingApp, MessagingApps } from './support/messaging-apps.js';
@@ -142,6 +144,35 @@ describe('a broker that is down for a while', () => {
     await publish(app, ...numbered(500, 20));
     await until(async () => (await apps.outboxRows()).length === 0);
     expectInOrder(broker, 500, 20);
+  });
+});
+
+describe('a topic of which the broker refuses messages', () => {
+  const logged = jest.spyOn(Logger.prototype, 'warn');
+  const told = jest.spyOn(Logger.prototype, 'log');
+  afterAll(() => jest.restoreAllMocks());
+
+  test('is in the log at the first refusal, once, and again when the broker accepts them', async () => {
+    const broker = new MemoryBroker();
+    let refused = 0;
+    broker.before = ({ topic }) => {
+      if (topic === 'unbound' && (refused += 1) < 9) throw new MessageRefusedError('no queue');
+    };
+    const retry = { attempts: 20, delay: 10, maxDelay: 20 };
+    const app = await apps.start({ messaging: { transport: broker, relay: { retry, pollInterval: 50 } } });
+    const lines = (spy: typeof logged) =>
+      spy.mock.calls.map(([line]) => String(line)).filter((line) => line.includes("'unbound'"));
+    await publish(
+      app,
+      ...['1', '2', '3'].map((n) => ({ ...message('a', n), topic: 'unbound' })),
+      message('b', '4'),
+    );
+    await isEmpty();
+    expect(refused).toBeGreaterThanOrEqual(9);
+    expect(lines(logged)).toEqual([
+      expect.stringContaining("The broker refuses a message to 'unbound': no queue."),
+    ]);
+    expect(lines(told)).toEqual(["The broker accepts messages to 'unbound' again"]);
   });
 });
 

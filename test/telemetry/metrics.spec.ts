@@ -1,6 +1,6 @@
 import { DataPointType, type HistogramMetricData } from '@opentelemetry/sdk-metrics';
 import { Approval, Saga, Step, type StepContext, StepRejectedError } from '../../libs/saga/src/index.js';
-import { SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
+import { MessageRefusedError, Outbox, SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
 import { SAGA_METRICS } from '../../libs/saga/src/telemetry/saga-metrics.js';
 import { SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
 import { Gate, until } from '../support/gate.js';
@@ -233,6 +233,21 @@ describe('reported from the database is', () => {
     expect(lag).toBeGreaterThanOrEqual(90);
     expect(await metrics.points('saga.outbox.waiting')).toMatchObject([{ value: 1 }]);
     expect(await metrics.points('saga.outbox.dead')).toMatchObject([{ value: 0 }]);
+  });
+
+  test('how long a message has waited that the broker refuses', async () => {
+    const transport = { send: () => Promise.reject(new MessageRefusedError('no queue')) };
+    const messaging = SagaMessagingModule.forRoot({
+      transport,
+      relay: { retry: { attempts: 9, delay: '1h' } },
+    });
+    const { nest, dataSource } = await apps.start({ sagas: [OrderSaga], imports: [...imports, messaging] });
+    await nest.get(Outbox, { strict: false }).publish(dataSource.manager, { topic: 'orders', payload: {} });
+    await until(
+      async () => (await apps.sql(`SELECT 1 FROM saga.outbox WHERE retry_at IS NOT NULL`)).length > 0,
+    );
+    await apps.sql(`UPDATE saga.outbox SET created_at = now() - interval '90 s'`);
+    expect(await metrics.number('saga.outbox.lag')).toBeGreaterThanOrEqual(90);
   });
 
   test('by one look for each collection, and by none after the application has stopped', async () => {

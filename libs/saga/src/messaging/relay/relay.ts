@@ -92,6 +92,8 @@ export class Relay {
   private looks = LOOKS_AGAIN.length;
   private running = false;
   private abandoned = false;
+  /** Topics of which the broker refuses a message, until one that it refused is sent, or dead. The log has each once. */
+  private readonly refusedTopics = new Set<string>();
   /** Calls of `take()` that have no answer yet. */
   private taking = 0;
   /** The answer of a call of `take()` was lost: lanes may be ours of which this process does not know. */
@@ -244,6 +246,7 @@ export class Relay {
     const told = new Set(failed.map(({ message }) => lineOf(message)));
     const behind = report.behind.filter((message) => told.has(lineOf(message)));
     const sent = new Set(report.sent);
+    for (const { topic, attempts } of sent) if (attempts > 0) this.accepted(topic);
     const [failures, held] = [failed.map((failure) => this.failedMessage(failure)), new Set(behind)];
     const settled = new Set<TakenMessage>([...sent, ...held, ...failed.map(({ message }) => message)]);
     const unfinished = new Set<number>();
@@ -265,15 +268,30 @@ export class Relay {
     }
     const attempts = message.attempts + 1;
     if (attempts >= retry.attempts) {
+      this.refusedTopics.delete(message.topic);
       this.log.error(
         `Message ${message.id} to '${message.topic}' (key '${message.key}') is dead after ${attempts} attempt(s): ` +
           `${error.message}. Later messages of its key wait until it is requeued or discarded`,
       );
       return { ...told, attempts };
     }
+    this.refused(message.topic, error);
     const retryIn = retryDelay(retry, attempts, this.time.random());
     this.lookIn(retryIn);
     return { ...told, attempts, retryIn };
+  }
+
+  private refused(topic: string, error: Error): void {
+    if (this.refusedTopics.has(topic)) return;
+    this.refusedTopics.add(topic);
+    this.log.warn(
+      `The broker refuses a message to '${topic}': ${error.message}. Later messages of its key wait for it. It is sent ` +
+        `again, and is dead after ${this.settings.retry.attempts} attempts. Is there a queue or a subscriber for '${topic}'?`,
+    );
+  }
+
+  private accepted(topic: string): void {
+    if (this.refusedTopics.delete(topic)) this.log.log(`The broker accepts messages to '${topic}' again`);
   }
 
   private outageBegan({ error }: Failure<TakenMessage>): void {

@@ -4,7 +4,8 @@ export const MOST_MESSAGES = 100_000;
 /**
  * Counts what is due and what waits. Plan: finished sagas cost nothing. Sagas that are due or leased are read by
  * instance_due, a row each. Sagas that wait are read by instance_idle alone, if it is vacuumed: a million of them
- * take some 0.2 s. The oldest message is the first of each lane (outbox_ready).
+ * take some 0.2 s. The oldest message is the first of each lane (outbox_ready), or one that the broker has refused and that is sent
+ * again (outbox_retry, at most one for each key). Those behind a dead message wait for an operator and do not count.
  */
 export const statsSql = (s: string): string => `
 WITH unfinished AS (
@@ -15,8 +16,10 @@ WITH unfinished AS (
   SELECT name, version, coalesce(idle_status, 'running'), count(*)::int, 0, NULL
   FROM ${s}.instance WHERE rank_at IS NULL AND finished_at IS NULL GROUP BY name, version, idle_status
 ), messages AS (
-  SELECT min(f.created_at) AS oldest FROM ${s}.outbox_lane l CROSS JOIN LATERAL
-    (SELECT o.created_at FROM ${s}.outbox o WHERE o.lane = l.lane AND NOT o.held ORDER BY o.seq LIMIT 1) f
+  SELECT min(f.created_at) AS oldest FROM ${s}.outbox_lane l CROSS JOIN LATERAL (
+    (SELECT o.created_at FROM ${s}.outbox o WHERE o.lane = l.lane AND NOT o.held ORDER BY o.seq LIMIT 1)
+    UNION ALL
+    (SELECT o.created_at FROM ${s}.outbox o WHERE o.lane = l.lane AND o.retry_at IS NOT NULL LIMIT ${MOST_MESSAGES})) f
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
   coalesce((SELECT json_agg(json_build_object('name', g.name, 'version', g.version, 'status', g.status, 'count', g.count)
