@@ -3,6 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { checkAsyncOptions } from '../nest/async-options.js';
 import { LifeCycleModule } from '../nest/life-cycle/life-cycle.module.js';
 import { SagaPoller } from '../nest/maintenance/saga.poller.js';
+import { DeadLetters } from './handling/dead-letters.js';
 import { Inbox } from './inbox.js';
 import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './messaging.module-definition.js';
 import type { SagaMessagingModuleOptions } from './messaging.options.js';
@@ -16,7 +17,7 @@ import { Outbox } from './outbox.js';
  */
 @Module({
   imports: [DiscoveryModule, LifeCycleModule],
-  providers: [MessagingRuntime, SagaPoller, Outbox, Inbox],
+  providers: [MessagingRuntime, SagaPoller, Outbox, Inbox, DeadLetters],
   exports: [Outbox, Inbox],
 })
 export class SagaMessagingModule extends ConfigurableModuleClass {

@@ -9,8 +9,9 @@ import { ModuleRef } from '@nestjs/core';
 import { RmqContext } from '@nestjs/microservices';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { serializeError } from '../../engine/payload/serialize-error.js';
-import { SagaUnavailableError } from '../../errors.js';
+import { SagaConfigurationError, SagaUnavailableError } from '../../errors.js';
 import { ApplicationLifeCycle } from '../../nest/life-cycle/application-life-cycle.js';
+import { DeadLetters, FailureCounts } from './dead-letters.js';
 import { deliveryOf } from './delivery.js';
 import { DURABLE_EVENT, type DurableSettings } from './durable-settings.js';
 import { handling } from './handled-message.js';
@@ -49,7 +50,7 @@ export class DurableInterceptor implements NestInterceptor {
     const message = incomingMessage(rpc.getData(), rpc.getContext());
     const native: unknown = rpc.getContext();
     if (this.lifeCycle?.isEnding) return from(refused(native, message));
-    const work = this.handle(message, settings, next);
+    const work = this.bounded(message, settings, this.handle(message, settings, next));
     this.lifeCycle?.work.track(work);
     return from(native instanceof RmqContext ? this.acknowledging(native, settings, message, work) : work);
   }
@@ -61,6 +62,46 @@ export class DurableInterceptor implements NestInterceptor {
       await signalReply(this.moduleRef, settings.signal, message, result, this.log);
       return undefined;
     });
+  }
+
+  /** Rejects if the broker is to deliver the message again. */
+  private async bounded(
+    message: IncomingMessage,
+    settings: DurableSettings,
+    handled: Promise<unknown>,
+  ): Promise<unknown> {
+    const { topic, attempts, deadLetters } = settings;
+    if (attempts === undefined) return handled;
+    const counts = countsOf(settings);
+    try {
+      const result = await handled;
+      counts.over(message);
+      return result;
+    } catch (error) {
+      const count = counts.failed(message);
+      if (count < attempts) throw error;
+      const { message: reason, stack } = serializeError(error);
+      await this.deadLetters.store(message, settings, reason);
+      counts.over(message);
+      this.log.error(
+        `Handling message ${message.id} of '${topic}' failed ${count} time(s). It is acknowledged, and published to ` +
+          `'${deadLetters}': ${reason}`,
+        stack,
+      );
+      return undefined;
+    }
+  }
+
+  private get deadLetters(): DeadLetters {
+    try {
+      return this.moduleRef.get(DeadLetters, { strict: false });
+    } catch (error) {
+      throw new SagaConfigurationError(
+        `@DurableEvent({ attempts }) publishes dead letters, but the application has no SagaMessagingModule. Import ` +
+          `SagaMessagingModule.forRoot(), with relay: false if another process sends, or remove attempts.`,
+        { cause: error },
+      );
+    }
   }
 
   /** Logs the failure here, once. Nest would report an unhandled error. */
@@ -99,6 +140,15 @@ export class DurableInterceptor implements NestInterceptor {
       this.log.debug(`The message could not be acknowledged: ${(error as Error).message}`);
     }
   }
+}
+
+/** By the handler, of which its settings are the metadata: each module has an interceptor of its own. */
+const failures = new WeakMap<DurableSettings, FailureCounts>();
+
+function countsOf(settings: DurableSettings): FailureCounts {
+  const counts = failures.get(settings) ?? new FailureCounts();
+  failures.set(settings, counts);
+  return counts;
 }
 
 /**

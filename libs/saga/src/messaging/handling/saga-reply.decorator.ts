@@ -2,8 +2,9 @@ import { shown } from '../../shared/shown-value.js';
 import { signalNameFlaw } from '../../definition/options/signal-name.js';
 import { SagaValidationError } from '../../errors.js';
 import { readOptions } from '../../nest/calls/call-options.js';
-import { durable, type DurableEventOptions } from './durable-event.decorator.js';
-import { redelivery } from './durable-settings.js';
+import { durable } from './durable-event.decorator.js';
+import { DURABLE_EVENT_OPTIONS, type DurableEventOptions } from './durable-event-options.js';
+import { durableSettings } from './durable-settings.js';
 
 /** Options of `@SagaReply`, beside the topic. */
 export interface SagaReplyOptions extends DurableEventOptions {
@@ -16,15 +17,13 @@ export interface SagaReplyOptions extends DurableEventOptions {
  * saga that the message's `saga-id` header names. The signal is sent once, even if the message is delivered more than
  * once. A reply to a saga that does not exist or has ended is logged and dropped. It requires `SagaModule` in the
  * application.
- * @throws SagaValidationError for an unknown option, an invalid name of a signal, or if redeliverAfter is not a
- * duration
+ * @throws SagaValidationError for an unknown option, an invalid name of a signal, or an invalid option
  */
 export function SagaReply(topic: string, options: SagaReplyOptions): MethodDecorator {
   const owner = `@SagaReply('${topic}')`;
-  const given = readOptions(owner, options, ['signal', 'redeliverAfter', 'extras']);
+  const given = readOptions(owner, options, ['signal', ...DURABLE_EVENT_OPTIONS]);
   const flaw = signalNameFlaw(given.signal);
   if (flaw !== undefined)
     throw new SagaValidationError(`${owner}: signal is ${shown(given.signal)}; ${flaw}.`);
-  const redeliverAfter = redelivery(given.redeliverAfter, owner);
-  return durable({ topic, redeliverAfter, signal: given.signal! }, given);
+  return durable({ ...durableSettings(topic, given, owner), signal: given.signal! }, given);
 }

@@ -30,6 +30,10 @@ export class CodedOutbox extends PostgresOutbox {
     );
   }
 
+  override publishAlone(message: OutgoingMessage & { id: string }): Promise<void> {
+    return super.publishAlone(convertMessage(message, this.coder.encoding));
+  }
+
   override settle(lanes: Parameters<PostgresOutbox['settle']>[0], settlement: Settlement): Promise<void> {
     const failed = settlement.failed.map((message) => {
       const error = this.coder.encoding.text(message.error, errorOf(message));

@@ -98,20 +98,29 @@ export class PostgresOutbox {
   ): Promise<void> {
     const [first] = messages;
     if (!first) return;
-    const column = <T>(of: (message: OutgoingMessage & { id: string }) => T): T[] => messages.map(of);
     await sendWithin(transaction, `The message to '${first.topic}'`, () =>
-      transaction.query(
-        `SELECT ${this.s}.publish_1($1::uuid[], $2::text[], $3::text[], $4::text[], $5::json[], $6::jsonb[])`,
-        [
-          column(({ id }) => id),
-          column(({ topic }) => topic),
-          column(({ key }) => key),
-          column(({ type }) => type),
-          column(({ payload }) => payload),
-          column(({ headers }) => JSON.stringify(headers)),
-        ],
-      ),
+      transaction.query(...this.publishing(messages)),
     );
+  }
+
+  /** In a transaction of its own. */
+  async publishAlone(message: OutgoingMessage & { id: string }): Promise<void> {
+    await this.sql.query(...this.publishing([message]));
+  }
+
+  private publishing(messages: readonly (OutgoingMessage & { id: string })[]): [string, unknown[]] {
+    const column = <T>(of: (message: OutgoingMessage & { id: string }) => T): T[] => messages.map(of);
+    return [
+      `SELECT ${this.s}.publish_1($1::uuid[], $2::text[], $3::text[], $4::text[], $5::json[], $6::jsonb[])`,
+      [
+        column(({ id }) => id),
+        column(({ topic }) => topic),
+        column(({ key }) => key),
+        column(({ type }) => type),
+        column(({ payload }) => payload),
+        column(({ headers }) => JSON.stringify(headers)),
+      ],
+    ];
   }
 
   async take(relay: string, lease: number, most: PageLimits): Promise<Taken> {
