@@ -80,7 +80,7 @@ export class DeclaredOptions {
       name: member.name,
       type: typeText(declaration.type!),
       default: declaration.questionToken ? told : 'required',
-      purpose: sentence === undefined ? text : withoutDefault(text, sentence),
+      purpose: linked(sentence === undefined ? text : withoutDefault(text, sentence)),
     };
   }
 }
@@ -93,6 +93,11 @@ function withoutDefault(text: string, sentence: string): string {
   const [before, after] = text.split(sentence, 2).map((part) => part.trim());
   const ended = before === '' || /[.!?)]$/.test(before!) ? before! : `${before}.`;
   return `${ended} ${after}`.trim();
+}
+
+/** A page that a docstring names is a link on the page of options. */
+function linked(text: string): string {
+  return text.replace(/\bdocs\/([\w/-]+)\.md/g, '[$1]($1.md)');
 }
 
 function typeText(type: ts.TypeNode): string {

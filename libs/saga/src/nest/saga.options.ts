@@ -45,7 +45,7 @@ export interface SagaModuleOptions {
   shards?: Record<string, SagaDatabase | string>;
   /**
    * Returns the name of the shard on which a saga starts that `start()` is given no shard for. It must return the same for
-   * the same input. Undefined: the keys of the saga decide. Default: they always do.
+   * the same input. Undefined: the keys of the saga decide. Default: the keys of each saga decide.
    */
   shardOf?: (start: ShardedStart) => string | undefined;
   /** The schema of the sagas' tables, which contains nothing else. Default: `'saga'`. */
