@@ -90,11 +90,15 @@ export function statusOf(saga: SagaSnapshotOf<OrderedSaga>): OrderStatus {
   };
 }
 
+const A_MINUTE = 60_000;
+
 function stateOf({ status, failure, waitingFor }: SagaSnapshotOf<OrderedSaga>): CustomerState {
   switch (status) {
     case 'running':
-      // A later retry is worth reporting. Waiting for a worker or a slot is not.
-      return waitingFor?.kind === 'retry' ? 'delayed' : 'in-progress';
+      // A retry is worth reporting if it is not soon. Waiting for a worker or a slot is not.
+      return waitingFor?.kind === 'retry' && waitingFor.at.getTime() > Date.now() + A_MINUTE
+        ? 'delayed'
+        : 'in-progress';
     case 'stuck':
     case 'suspended':
     case 'paused':

@@ -50,7 +50,8 @@ async function book(transaction: Transaction, id: string, cents: number, reason:
 export function request(db: Database, sagas: SagaService, transfer: Transfer) {
   return db.transaction(async (transaction) => {
     const handle = await sagas.start(TransferSaga, transfer, { transaction, correlationId: transfer.id });
-    await transaction.insert(transferRequest).values({ id: transfer.id, saga: handle.id });
+    if (handle.created)
+      await transaction.insert(transferRequest).values({ id: transfer.id, saga: handle.id });
     return handle;
   });
 }

@@ -34,7 +34,7 @@ async function book(
 export function request(db: Knex, sagas: SagaService, transfer: Transfer) {
   return db.transaction(async (transaction) => {
     const handle = await sagas.start(TransferSaga, transfer, { transaction, correlationId: transfer.id });
-    await transaction('transfer_request').insert({ id: transfer.id, saga: handle.id });
+    if (handle.created) await transaction('transfer_request').insert({ id: transfer.id, saga: handle.id });
     return handle;
   });
 }

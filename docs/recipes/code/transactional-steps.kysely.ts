@@ -45,7 +45,8 @@ async function book(
 export function request(db: Kysely<Tables>, sagas: SagaService, transfer: Transfer) {
   return db.transaction().execute(async (transaction) => {
     const handle = await sagas.start(TransferSaga, transfer, { transaction, correlationId: transfer.id });
-    await transaction.insertInto('transfer_request').values({ id: transfer.id, saga: handle.id }).execute();
+    if (handle.created)
+      await transaction.insertInto('transfer_request').values({ id: transfer.id, saga: handle.id }).execute();
     return handle;
   });
 }

@@ -48,7 +48,7 @@ export function request(orm: MikroORM, sagas: SagaService, transfer: Transfer) {
   return orm.em.fork().transactional(async (em) => {
     const start = { transaction: em, correlationId: transfer.id };
     const handle = await sagas.start(TransferSaga, transfer, start);
-    em.persist(em.create(TransferRequest, { id: transfer.id, saga: handle.id }));
+    if (handle.created) em.persist(em.create(TransferRequest, { id: transfer.id, saga: handle.id }));
     return handle;
   });
 }

@@ -32,7 +32,8 @@ export async function request(pool: Pool, sagas: SagaService, transfer: Transfer
     await client.query('BEGIN');
     const start = { transaction: client, correlationId: transfer.id };
     const handle = await sagas.start(TransferSaga, transfer, start);
-    await client.query('INSERT INTO transfer_request VALUES ($1, $2)', [transfer.id, handle.id]);
+    if (handle.created)
+      await client.query('INSERT INTO transfer_request VALUES ($1, $2)', [transfer.id, handle.id]);
     await client.query('COMMIT');
     return handle;
   } catch (error) {

@@ -34,7 +34,8 @@ async function book(
 export function request(prisma: PrismaClient, sagas: SagaService, transfer: Transfer) {
   return prisma.$transaction(async (transaction) => {
     const handle = await sagas.start(TransferSaga, transfer, { transaction, correlationId: transfer.id });
-    await transaction.transferRequest.create({ data: { id: transfer.id, saga: handle.id } });
+    if (handle.created)
+      await transaction.transferRequest.create({ data: { id: transfer.id, saga: handle.id } });
     return handle;
   });
 }

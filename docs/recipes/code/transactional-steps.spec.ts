@@ -78,6 +78,15 @@ describe('the transactional-steps recipe', () => {
     expect(await apps.sql('SELECT * FROM booking')).toHaveLength(2);
   });
 
+  test('is requested once, however often a client repeats its request', async () => {
+    const { nest } = await open();
+    const request = () => nest.get(Transfers).request({ id: 't-5', from: 'ada', to: 'bob', cents: 300 });
+    const [first, again] = [await request(), await request()];
+    expect([first.created, again.created, again.id]).toEqual([true, false, first.id]);
+    await again.outcome({ timeout: '10s' });
+    expect(await cents()).toEqual({ ada: 700, bob: 300 });
+  });
+
   test('starts no saga without the request', async () => {
     const { nest, sagas } = await open();
     const transfers = nest.get(Transfers);
@@ -138,6 +147,7 @@ describe.each(LAYERS)('the transactional-steps recipe with %s', (_, { TransferSa
     };
     const transfer = { id: 't-1', from: 'ada', to: 'bob', cents: 300 };
     const moved = await (await layer.request(sagas, transfer)).outcome({ timeout: '10s' });
+    expect((await layer.request(sagas, transfer)).created).toBe(false);
     expect(moved).toMatchObject({ status: 'completed', results: { debit: { left: 700 } } });
     const refused = await layer.request(sagas, { ...transfer, id: 't-2', cents: 5_000 });
     expect((await refused.outcome({ timeout: '10s' })).failure?.kind).toBe('rejected');

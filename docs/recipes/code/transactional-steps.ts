@@ -85,11 +85,11 @@ export class Transfers {
     private readonly sagas: SagaService,
   ) {}
 
-  /** The request and its saga are stored together, or not at all. */
+  /** The request and its saga are stored together, or not at all, however often it is called. */
   request(transfer: Transfer): Promise<SagaHandle<TransferSaga>> {
     return this.dataSource.transaction(async (manager) => {
       const handle = await this.sagas.start(TransferSaga, transfer, { manager, correlationId: transfer.id });
-      await manager.insert(TransferRequest, { id: transfer.id, saga: handle.id });
+      if (handle.created) await manager.insert(TransferRequest, { id: transfer.id, saga: handle.id });
       return handle;
     });
   }

@@ -66,7 +66,7 @@ const trigger = command({
   operands: ['<saga>'],
   summary: 'Starts the saga of a schedule now, beside its times',
   details:
-    'If the application computes the input of the schedule, this command cannot: use the dashboard, or saga start with --input.',
+    "If the application computes the input of the schedule, this command cannot: use the dashboard, or saga start <saga> '<input>'.",
   examples: ['saga schedule trigger nightly-report'],
   options: { ...SAGA_OPTIONS, ...JSON_OPTION },
   run: async ({ operands: [saga], values, terminal }) =>

@@ -119,7 +119,7 @@ function schemaNotHere(name: string): StandardSchema {
 function scheduleInputNotHere(name: string): never {
   throw new SagaDefinitionError(
     `schedule.input of '${name}' is a function of its class, which this process does not have. Start the saga in the ` +
-      `dashboard of an application that has it, or give an input: saga start ${name} --input '{…}'.`,
+      `dashboard of an application that has it, or start its saga with an input: saga start ${name} '{…}'.`,
   );
 }
 
