@@ -8,6 +8,7 @@ import { live } from './live.js';
 import { later, pager, unreachableText } from './paging.js';
 import { pill } from './pill.js';
 import { problem } from './problem.js';
+import { tagList } from './tag-list.js';
 import { since } from './time.js';
 
 const STATUSES = [
@@ -220,7 +221,7 @@ function row(summary) {
       'td',
       { class: 'id' },
       h('a', { class: 'row mono', href, 'data-key': id }, correlationId),
-      Object.entries(tags).map(([key, value]) => h('span', { class: 'tag' }, `${key}:${value}`)),
+      tagList(tags),
     ),
     h(
       'td',

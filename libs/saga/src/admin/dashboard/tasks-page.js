@@ -8,6 +8,7 @@ import { sagaName } from './format.js';
 import { live } from './live.js';
 import { later, pager, unreachableText } from './paging.js';
 import { problem } from './problem.js';
+import { tagList } from './tag-list.js';
 import { since } from './time.js';
 
 const PAGE = 50;
@@ -110,7 +111,7 @@ function row(task, act) {
         { class: 'row mono', href: `#/saga/${encodeURIComponent(id)}`, 'data-key': `${id} ${step}` },
         correlationId,
       ),
-      Object.entries(tags).map(([key, value]) => h('span', { class: 'tag' }, `${key}:${value}`)),
+      tagList(tags),
     ),
     h('td', {}, since(task.since)),
     h('td', {}, since(until)),
