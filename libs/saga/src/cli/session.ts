@@ -7,6 +7,6 @@ import type * as engine from './operators-engine.js';
 export const operating: typeof engine.operating = async (...call) =>
   (await import('./operators-engine.js')).operating(...call);
 
-/** Runs `work` on the DataSource of the saga tables. The engine is loaded here, as for `operating`. */
+/** Runs `work` on the database of the saga tables. The engine is loaded here, as for `operating`. */
 export const onDatabase: typeof engine.onDatabase = async (...call) =>
   (await import('./operators-engine.js')).onDatabase(...call);

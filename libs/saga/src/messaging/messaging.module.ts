@@ -11,8 +11,8 @@ import { MessagingRuntime } from './messaging.runtime.js';
 import { Outbox } from './outbox.js';
 
 /**
- * Provides the outbox with its relay, and the inbox. Import it once, in the root module, beside TypeOrmModule: with
- * SagaModule, whose sagas publish by `ctx.publish`, or without it, in services that take part in sagas of other
+ * Provides the outbox with its relay, and the inbox. Import it once, in the root module, beside the module of the
+ * database layer: with SagaModule, whose sagas publish by `ctx.publish`, or without it, in services that take part in sagas of other
  * applications. Outbox and Inbox can then be injected everywhere.
  */
 @Module({

@@ -21,8 +21,8 @@ import { SagaService } from './saga.service.js';
 import { SAGA_SHARDS } from './shards/shard-options.js';
 
 /**
- * Provides durable sagas to a Nest application. Import it once, in the root module, beside TypeOrmModule. SagaService
- * can then be injected everywhere.
+ * Provides durable sagas to a Nest application. Import it once, in the root module, beside the module of the
+ * database layer. SagaService can then be injected everywhere.
  */
 @Module({
   imports: [DiscoveryModule, LifeCycleModule],

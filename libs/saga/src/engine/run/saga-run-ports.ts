@@ -52,8 +52,7 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly lease: number;
   /** No other saga waits for the slot of a saga of this name. */
   readonly hasRoom: (name: string) => boolean;
-  /** Asks whether the lease still is this run's, and extends it. */
-  /** `longer`: so many ms more than usual, in which it is not renewed. */
+  /** Asks whether the lease still is this run's, and extends it. `longer`: so many ms more than usual, in which it is not renewed. */
   readonly renew: (run: LeasedRun, longer?: number) => Promise<void>;
   /** What was asked of it that it may not know of; undefined: the lease is lost. */
   readonly asked: (

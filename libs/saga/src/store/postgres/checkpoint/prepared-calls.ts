@@ -23,7 +23,7 @@ export interface StoreCall {
   readonly parameters: unknown[];
 }
 
-/** For the rest of the transaction; see Answers. */
+/** For the rest of the transaction; see StatementWatchdog. */
 export const IDLE_TIMEOUT = 'idle_in_transaction_session_timeout';
 
 /** Sends what every start and every checkpoint costs. */

@@ -2,7 +2,7 @@
 const millis = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
 const time = (parameter: string): string => `to_timestamp(${parameter}::float8 / 1000)`;
 
-/** The columns of a schedule, in the order of the parameters of `storeScheduleSql`. */
+/** The columns of a schedule, in the order of the parameters of the statement that stores it. */
 const columns = `s.saga, s.cron, s.timezone, s.overlap, s.catch_up, ${millis('s.decided_until')} AS decided_until,
   ${millis('s.next_at')} AS next_at, ${millis('s.paused_at')} AS paused_at, s.paused_by, s.pause_reason, s.last_saga,
   ${millis('s.last_at')} AS last_at, s.last_triggered, ${millis('s.skipped_at')} AS skipped_at`;

@@ -95,9 +95,9 @@ export class SagaInstance {
   watched!: boolean;
   /** The key of its semantic lock; null: it has none. */
   lockKey!: string | null;
-  /** Stored and not looked at yet, in line, active, or active under the lock of an ancestor; null: it has left the line, or has no lock. */
+  /** Stored and not looked at yet, in the queue, active, or active under the lock of an ancestor; null: it has left the queue, or has no lock. */
   lockState!: 'arriving' | 'waiting' | 'held' | 'inside' | null;
-  /** Its place in the line of its key: the smaller, the sooner. */
+  /** Its position in the queue of its key: the smaller, the sooner. */
   lockPosition!: string | null;
   /** Milliseconds for going forward, counted from when it gets the lock. */
   lockTimeout!: number | null;

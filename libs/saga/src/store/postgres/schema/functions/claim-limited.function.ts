@@ -39,12 +39,12 @@ const DUE = 'i.name = w.name AND i.version = w.version AND i.rank_at <= moment A
  * claim_limited_1: takes due sagas of names with a limit; gives their ids and epochs, most urgent first. They are read
  * by a statement of their own: a process that stops while it is sent large inputs must not keep the row locked.
  * Sagas without a limit are looked at, so that those that are more urgent keep their part of the room, and are left
- * to the claim that follows (claim.sql.ts).
+ * to the claim that follows (claim.function.ts).
  *
  * Nothing is locked or written while nothing is due, or while all places are known to be taken: hints and polls
  * cost a few index reads then. Rows of \`concurrency\` are locked in the order of their names; rows of sagas are
  * never waited for, so this can be in no deadlock.
- * Plan: as in claim.sql.ts, and the holders by primary key; pinned by the function's settings.
+ * Plan: as in claim.function.ts, and the holders by primary key; pinned by the function's settings.
  * $1 names, $2 versions, $3 limits of the names; $4 names, $5 versions without limit; $6 room, $7 worker, $8 lease in ms.
  */
 const claimLimited = (schema: string, channel: string): string => `
