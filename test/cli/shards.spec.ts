@@ -115,56 +115,6 @@ test.each<[string, string, string[], RegExp]>([
   expect((await shards('shards', 'eu', 'us')).out).not.toContain('not accepting');
 });
 
-test('shards move empties a drained shard, and says which sagas stay', async () => {
-  const app = await start();
-  const ids = [];
-  for (let n = 0; n < 3; n++) ids.push((await app.sagas.start(PaymentSaga, {}, { shard: 'eu' })).id);
-  const other = await app.sagas.start(PaymentSaga, {}, { shard: 'us' });
-  for (const shard of ['eu', 'us']) await apps.idle(shard);
-  const early = await shards('shards move eu', 'eu', 'us');
-  expect([early.code, early.error]).toEqual([
-    expect.any(Number),
-    expect.stringContaining("Call drain('eu') first"),
-  ]);
-  expect(early.code).not.toBe(0);
-  await shards('shards drain eu', 'eu');
-  const lock =
-    "UPDATE saga.instance SET lock_key = 'one', lock_state = 'held', lock_position = 1 WHERE id = $1";
-  await apps.sql('eu', lock, [ids[0]]);
-  await apps.sql('us', lock, [other.id]);
-  const moved = await shards('shards move eu --to us --limit 1', 'eu', 'us');
-  expect([moved.code, moved.out]).toEqual([
-    0,
-    "Moved 1 saga(s) off shard 'eu': 1 to 'us'\nNot moved: 1 saga(s) whose lock another saga has on the other shard\nThe limit was reached: repeat the command for the others\n",
-  ]);
-  const rest = await shards('shards move eu --json', 'us', 'eu');
-  expect(JSON.parse(rest.out)).toEqual({ moved: { us: 1 }, stayed: { 'lock-held': 1 }, more: false });
-  expect(await apps.idsOn('eu')).toEqual([ids[0]]);
-  const [row] = await apps.sql('us', 'SELECT received FROM saga.shard');
-  expect(row).toEqual({ received: true });
-  for (const id of ids.slice(1)) {
-    await app.sagas.signal(id, 'paid', 2);
-    expect((await app.sagas.wait(id)).status).toBe('completed');
-  }
-});
-
-test.each<[string, string, string[], RegExp]>([
-  ['one database', 'eu', ['eu'], /Give --url at least twice/],
-  [
-    'a shard that is none of the databases',
-    'asia',
-    ['eu', 'us'],
-    /None of the databases is the shard 'asia'/,
-  ],
-  ['the shard itself', 'eu --to eu', ['eu', 'us'], /--to is 'eu'/],
-  ['two databases of one name', 'eu', ['eu', 'eu'], /Two databases have the name 'eu'/],
-])('shards move refuses %s', async (_, words, where, message) => {
-  await start();
-  const { code, error } = await shards(`shards move ${words}`, ...where);
-  expect(code).not.toBe(0);
-  expect(error).toMatch(message);
-});
-
 test('a shard that may be on a database that cannot be reached is refused by that', async () => {
   await start();
   apps.lose('us');

@@ -155,10 +155,6 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         args: [{ olderThan: '1d', saga: 'order', limit: 1, dryRun: true }],
         run: service('cleanup'),
       },
-      'SagaService.moveSagas': {
-        args: [{ from: 'eu', to: 'us', limit: 1 }],
-        run: service('moveSagas'),
-      },
       'SagaService.signal': { args: [target(), 'paid', {}, { messageId: 'm' }], run: service('signal') },
       'SagaService.approve': {
         args: [target(), 'act', { by: 'ann', comment: 'yes' }],

@@ -5,7 +5,6 @@ import type { PostgresCleanup } from '../../libs/saga/src/store/postgres/cleanup
 import type { PostgresPartitions } from '../../libs/saga/src/store/postgres/partitions/postgres-partitions.js';
 import type { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
 import type { PostgresRates } from '../../libs/saga/src/store/postgres/read/postgres-rates.js';
-import type { PostgresMoves } from '../../libs/saga/src/store/postgres/shards/postgres-moves.js';
 import type { CalledMessaging } from './messaging-calls.js';
 import { type CalledStore, checkpointOf, LEASE, newSagas } from './store-calls.js';
 
@@ -14,9 +13,6 @@ export interface Called extends CalledStore, CalledMessaging {
   readonly application: DataSource;
   /** The store, with pages of SMALL_PAGE bytes. */
   readonly inSmallPages: PostgresSagaStore;
-  /** The store as that of a shard. */
-  readonly onShard: PostgresSagaStore;
-  readonly moves: PostgresMoves;
   readonly cleanup: PostgresCleanup;
   readonly partitions: PostgresPartitions;
   readonly rates: PostgresRates;

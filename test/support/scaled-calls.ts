@@ -3,7 +3,6 @@ import type { Edit, StoreFilter } from '../../libs/saga/src/engine/ports/saga-st
 import type { StoreTaskFilter } from '../../libs/saga/src/engine/ports/stored-task.js';
 import type { NewSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { TypeOrmTransaction } from '../../libs/saga/src/store/postgres/typeorm/typeorm-transaction.js';
-import type { SealedMove } from '../../libs/saga/src/engine/ports/shard-moves.js';
 import { type Called, running, started } from './called.js';
 import { FAMILY_CALLS } from './family-calls.js';
 import { LET_GO_OF_LANES } from './huge-tables.js';
@@ -41,45 +40,6 @@ const tasks = async ({ store }: Called, filter: Omit<StoreTaskFilter, 'limit'>) 
  * What is called less often, beside STORE_CALLS and MESSAGING_CALLS: by operators, by timers, by other sagas.
  */
 export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
-  'start on a shard, which may have had the saga': async ({ onShard, application }) => {
-    for (const count of [1, 250]) await onShard.start(newSagas({}, count), LEASE);
-    await onShard.start(newSagas({ lockKey: randomUUID(), lockRejects: true }, 1), LEASE);
-    await application.transaction('REPEATABLE READ', (manager) =>
-      onShard.startWithin(manager, newSagas({}, 1)[0]!, LEASE),
-    );
-  },
-  'moves of sagas off a shard, and back': async (on) => {
-    const { moves, application } = on;
-    const name = `moving-${randomUUID()}`;
-    const [saga] = newSagas({ name, leased: false, lockKey: name }, 1) as [NewSaga];
-    await application.query(
-      `INSERT INTO saga.graph (name, version, revision, graph) VALUES ($1, $2, 1, '{"steps":[]}')`,
-      [name, saga.version],
-    );
-    await application.query(
-      `INSERT INTO saga.shard (name, number, founders, accepting) VALUES ('eu', 1, '{eu}', false) ON CONFLICT DO NOTHING`,
-    );
-    await on.store.start([saga], LEASE);
-    on.prepared();
-    await moves.candidates(saga.id, 200);
-    await moves.group(saga.id);
-    const move = () => ({ sagas: [saga.id], move: randomUUID(), to: 'us' });
-    const refused = (await moves.seal(move())) as SealedMove;
-    await moves.refuse(refused, 'graph');
-    await moves.putBack(refused);
-    const sealed = (await moves.seal(move())) as SealedMove;
-    await moves.onTheirWay();
-    await moves.revisionOf(sealed.sagas[0]!);
-    await application.query('UPDATE saga.shard SET accepting = true');
-    expect(await moves.arrive(sealed, { revisions: [1], isHome: false })).toBe('arrived');
-    await application.query('UPDATE saga.shard SET accepting = false');
-    const next = (await moves.seal(move())) as SealedMove;
-    await moves.sealed(10);
-    await moves.handOver(next);
-    await moves.noteOf({ id: saga.id });
-    await moves.noteOf({ name, correlationId: saga.correlationId ?? saga.id });
-    await moves.forget({ saga: saga.id, move: next.move, to: next.to });
-  },
   'start within a transaction': (on) =>
     on.application.transaction((manager) => on.store.startWithin(manager, newSagas({}, 1)[0]!, LEASE)),
   'claim of many sagas with a concurrency for each key': async (on) => {

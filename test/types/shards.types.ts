@@ -38,12 +38,6 @@ export async function calls(sagas: SagaService) {
   await sagas.drain('eu', { by: 'ann', reason: 'a new server' });
   // @ts-expect-error A shard is not a saga: there is no state to expect.
   await sagas.admit('eu', { expects: { revision: 1 } });
-  const { moved, stayed, more } = await sagas.moveSagas({ from: 'eu', to: 'us', limit: 1_000 });
-  const counts: [number | undefined, number | undefined, boolean] = [moved.us, stayed['lock-held'], more];
-  // @ts-expect-error There is no such reason.
-  counts.push(stayed.tired);
-  // @ts-expect-error A move has an origin.
-  await sagas.moveSagas({ to: 'us' });
   const shards = await sagas.shards();
   // @ts-expect-error There are no counts of a shard that cannot be reached.
   return shards[0]!.counts.due;

@@ -10,7 +10,6 @@ import { PostgresGraphStore } from '../../../libs/saga/src/store/postgres/postgr
 import { PostgresInbox } from '../../../libs/saga/src/store/postgres/outbox/postgres-inbox.js';
 import { PostgresOutbox } from '../../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import { PostgresPartitions } from '../../../libs/saga/src/store/postgres/partitions/postgres-partitions.js';
-import { PostgresMoves } from '../../../libs/saga/src/store/postgres/shards/postgres-moves.js';
 import { PostgresRates } from '../../../libs/saga/src/store/postgres/read/postgres-rates.js';
 import { PostgresSagaStore } from '../../../libs/saga/src/store/postgres/postgres-saga-store.js';
 import { sqlOf } from '../../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
@@ -41,14 +40,12 @@ const OLDEST_FIRST = 'the oldest first, and stopped by LIMIT';
 const COUNTED = 'what there is to do is counted; a partial index, of that alone';
 const NOT_ENDED = 'what has not ended keeps the partition, or is moved: a partial index, of that alone';
 const HAS_PARENT = 'what others started goes with them; a partial index, of those in the partition';
-const UNSENT = 'the messages that are not sent yet: few, on a shard where no sagas start';
 const AT_MOST = 'stopped by LIMIT';
 /** What is read from end to end, and why it may be: by how the call begins, and the table or index. */
 const MAY_READ: Record<string, Record<string, string>> = {
   find: { instance_pkey: NEWEST_FIRST },
   tasks: { task_oldest: OLDEST_FIRST, task_of_step: AT_MOST },
   'find tasks': { task_oldest: OLDEST_FIRST },
-  moves: { outbox: UNSENT, instance_pkey: AT_MOST },
   'a partition': { instance_due: NOT_ENDED, instance_idle: NOT_ENDED, instance_parent: HAS_PARENT },
   stats: {
     instance_due: COUNTED,
@@ -62,7 +59,6 @@ const MAY_READ: Record<string, Record<string, string>> = {
 const NOT_CALLED: Record<string, string> = {
   'PostgresSagaStore.isTransient': 'sends nothing',
   'PostgresOutbox.isTransient': 'sends nothing',
-  'PostgresMoves.columns': 'sends what each move sends first',
   'PostgresOutbox.announce': 'is a NOTIFY',
 };
 const CALLERS: readonly { readonly name: string }[] = [
@@ -72,7 +68,6 @@ const CALLERS: readonly { readonly name: string }[] = [
   PostgresInbox,
   PostgresCleanup,
   PostgresRates,
-  PostgresMoves,
 ];
 type Mode = 'force_custom_plan' | 'force_generic_plan';
 type Shape = 'in one table' | 'in partitions';
@@ -123,8 +118,6 @@ async function callersOf(application: DataSource): Promise<Called> {
     ...{ application, client: poolOf(application), prepared: () => undefined },
     store: noted(new PostgresSagaStore(sql, 'saga')),
     inSmallPages: noted(new PostgresSagaStore(sql, 'saga', { pageBytes: SMALL_PAGE })),
-    onShard: noted(new PostgresSagaStore(sql, 'saga', { isShard: true })),
-    moves: noted(new PostgresMoves(sql, 'saga')),
     graphs: noted(new PostgresGraphStore(sql, 'saga')),
     outbox: noted(new PostgresOutbox(application, 'saga')),
     inbox: noted(new PostgresInbox(application, 'saga')),

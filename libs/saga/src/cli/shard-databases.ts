@@ -2,11 +2,9 @@ import pg from 'pg';
 import type { StoredShard } from '../engine/ports/stored-shard.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import { countsOf, type ShardStatus } from '../nest/views/shard-status.js';
-import type { EngineSql } from '../store/postgres/connection/engine-sql.js';
 import { severalHosts } from '../store/postgres/connection/several-hosts.js';
 import { isTransientError } from '../store/postgres/connection/transient-errors.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
-import { PostgresMoves } from '../store/postgres/shards/postgres-moves.js';
 import { PostgresShardRow } from '../store/postgres/shards/postgres-shard-row.js';
 import { databaseUrl } from './database-url.js';
 import { onMigratedDatabase, PATIENCE } from './operators-engine.js';
@@ -30,22 +28,16 @@ export interface ShardAt extends Omit<ShardStatus, 'name'> {
 }
 
 /** What is done with the row of a shard. */
-type RowWork<T> = (
-  rows: PostgresShardRow,
-  row: StoredShard,
-  store: PostgresSagaStore,
-  sql: EngineSql,
-  schema: string,
-) => Promise<T>;
+type RowWork<T> = (rows: PostgresShardRow, row: StoredShard, store: PostgresSagaStore) => Promise<T>;
 
 /**
  * Reads all shards, in the order of their URLs.
  * @throws CannotTell if a database is no shard
  */
 export function readShards(where: ShardUrls, terminal: Terminal): Promise<ShardAt[]> {
-  const counted: RowWork<Omit<ShardAt, 'database'>> = async (_, { name, accepting }, store, sql, schema) => ({
+  const counted: RowWork<Omit<ShardAt, 'database'>> = async (_, { name, accepting }, store) => ({
     ...{ name, reachable: true, accepting },
-    counts: countsOf(await store.stats(), await new PostgresMoves(sql, schema).onTheirWay()),
+    counts: countsOf(await store.stats()),
   });
   return Promise.all(
     urlsOf(where, terminal).map(async (url) => ({
@@ -89,22 +81,17 @@ export async function setAccepting(
 }
 
 /** Default: the variable DATABASE_URL. */
-export function urlsOf({ url: urls = [] }: ShardUrls, terminal: Terminal): string[] {
+function urlsOf({ url: urls = [] }: ShardUrls, terminal: Terminal): string[] {
   return urls.length > 0 ? [...urls] : [databaseUrl(undefined, terminal)];
 }
 
 /** @throws CannotTell if the database is no shard */
-export function onShard<T>(
-  url: string,
-  { schema }: ShardUrls,
-  terminal: Terminal,
-  work: RowWork<T>,
-): Promise<T> {
+function onShard<T>(url: string, { schema }: ShardUrls, terminal: Terminal, work: RowWork<T>): Promise<T> {
   return onMigratedDatabase({ url, ...(schema !== undefined && { schema }) }, terminal, async (sql, name) => {
     sql.watchdog.setStatementTimeout(PATIENCE);
     const rows = new PostgresShardRow(sql, name);
     const row = await rows.read();
-    if (row) return work(rows, row, new PostgresSagaStore(sql, name), sql, name);
+    if (row) return work(rows, row, new PostgresSagaStore(sql, name));
     throw new CannotTell(
       `The database ${placeOf(url)} is not a shard. Start an application that has it in forRoot({ shards }) once`,
       'SAGA_CONFIGURATION',
@@ -136,7 +123,7 @@ function noShard(
 }
 
 /** As the driver reads a URL: all of its hosts, and the database. */
-export function placeOf(url: string): string {
+function placeOf(url: string): string {
   const clients = (severalHosts(url)?.urls ?? [url]).map(
     (connectionString) => new pg.Client({ connectionString }),
   );

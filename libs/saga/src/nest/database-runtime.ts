@@ -54,12 +54,6 @@ export function answerPatience(lease: number): number {
   return Math.max(1_000, lease / 3);
 }
 
-/** Options of one database, beside those of the module. */
-export interface RuntimeOptions extends Pick<EngineOptions, 'newId' | 'schedules'> {
-  /** It is one of several. */
-  readonly isShard?: boolean;
-}
-
 /** What those have to know who operate sagas without these options. */
 function operatorRules({ approvals, codec }: ResolvedSagaOptions): OperatorRules {
   return { ...(Object.keys(approvals).length > 0 && { approvals }), ...(codec && { coded: true }) };
@@ -84,7 +78,7 @@ export class DatabaseRuntime {
   static async over(
     sql: EngineSql,
     shared: SharedParts,
-    { isShard = false, ...engine }: RuntimeOptions = {},
+    engine: Pick<EngineOptions, 'newId' | 'schedules'> = {},
     standby?: Standby,
   ): Promise<DatabaseRuntime> {
     const { options, registry, runnable, observers, poller, log } = shared;
@@ -100,7 +94,7 @@ export class DatabaseRuntime {
     await agreeOnGraphs(registry.all, graphs, options.onDrift, log, operatorRules(options));
     // Migrations, and graphs of many instances, may take their time; what comes now may not.
     const parts = postgresEngine({
-      ...{ sql, standby, options, registry, runnable, graphs, isShard },
+      ...{ sql, standby, options, registry, runnable, graphs },
       ...{ patience: answerPatience(options.lease), processName: uuid().slice(0, 8) },
       ...{ engine: { ...engine, observers }, poller, grace: () => partitions.grace, log },
     });

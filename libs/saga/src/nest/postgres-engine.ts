@@ -35,8 +35,6 @@ export interface PostgresParts {
   readonly patience: number;
   readonly engine?: Pick<EngineOptions, 'clock' | 'observers' | 'checkEdit' | 'newId' | 'schedules'>;
   readonly poller: Pick<SagaPoller, 'start' | 'stop'>;
-  /** The database is one of several, and sagas may have been moved to the others. Default: false. */
-  readonly isShard?: boolean;
   /** See SagaCleanup. */
   readonly grace?: () => number;
   readonly log: EngineLog;
@@ -52,7 +50,7 @@ export function postgresEngine(
   const notify = (channel: string, payload: string) =>
     sql.query('SELECT pg_notify($1, $2)', [channel, payload]);
   const engine = assembleEngine({
-    store: new CodedSagaStore(new PostgresSagaStore(sql, schema, { isShard: parts.isShard }), options.codec),
+    store: new CodedSagaStore(new PostgresSagaStore(sql, schema), options.codec),
     wakeup: new ListenWakeup(sql.pool, wakeupChannel(schema), notify, log, patience),
     graphs,
     sagas: registry.all,

@@ -6,7 +6,7 @@ const [EU, US, ASIA] = ['eu', 'us', 'asia'];
 
 /** Shards without sagas, and what happens during the first look for one. */
 function scene(during: (shards: ReadonlyMap<string, Shard>) => void) {
-  const shards = new Map([EU, US, ASIA].map((name) => [name, new Shard(name, 0)]));
+  const shards = new Map([EU, US, ASIA].map((name) => [name, new Shard(name)]));
   let looks = 0;
   const calls = {
     load: () => {

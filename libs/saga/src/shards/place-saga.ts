@@ -1,8 +1,6 @@
 import { SagaStateError, SagaValidationError } from '../errors.js';
 import { nearestName } from '../shared/nearest-name.js';
 import { shown } from '../shared/shown-value.js';
-import { SagaMovedAway } from '../engine/ports/shard-moves.js';
-import type { StartResult } from '../engine/ports/start-result.js';
 import type { NewSaga } from '../engine/ports/stored-saga.js';
 import type { StoreTarget } from '../engine/ports/saga-store.js';
 import { homeKeyOf, locate } from './find-shard.js';
@@ -30,56 +28,6 @@ export async function placeSaga(
   return { shard, saga: saga.fresh ? { ...saga, id: idOnShard(saga.id, number) } : saga };
 }
 
-/** How often a start is placed again, because the saga had moved off its shard. */
-const PLACES = 4;
-
-/**
- * Starts a saga on its shard. If the saga was on this shard and has moved to another one, which this process had not seen
- * yet, the shards are read again, and the saga is placed again.
- * @param first where it was placed
- * @throws what the start throws
- */
-export async function submitPlaced(
-  first: PlacedStart,
-  place: () => Promise<PlacedStart>,
-  shards: readonly Shard[],
-): Promise<StartResult> {
-  const { id } = first.saga;
-  let shard = first.shard;
-  for (let places = 1; ; places += 1) {
-    try {
-      return await shard.calls.submit({ ...first.saga, id });
-    } catch (error) {
-      if (!isMovedAway(error) || places === PLACES) throw error;
-    }
-    await Promise.all(shards.map((one) => one.refresh()));
-    const has = await whereItMoved(first.saga, shard, shards);
-    shard = has ?? (await place()).shard;
-  }
-}
-
-/** Undefined: it exists nowhere any more. Then the shard that had it forgets that it was there. */
-async function whereItMoved(
-  { id, name, correlationId }: StartedSaga,
-  from: Shard,
-  shards: readonly Shard[],
-): Promise<Shard | undefined> {
-  const targets: StoreTarget[] = correlationId === undefined ? [{ id }] : [{ name, correlationId }, { id }];
-  for (const target of targets) {
-    const has = await locate(target, shards, shards);
-    if (has) return has;
-    const note = await from.noteOf(target);
-    if (note?.state === 'handed') await from.moves?.forget(note);
-  }
-  return undefined;
-}
-
-export function isMovedAway(error: unknown, depth = 0): boolean {
-  if (error instanceof SagaMovedAway) return true;
-  const { cause } = (error ?? {}) as { cause?: unknown };
-  return cause !== undefined && depth < 4 && isMovedAway(cause, depth + 1);
-}
-
 /**
  * Returns the shard on which a saga starts. If it exists already, this is the shard that has it.
  * @param chosen the shard that the application has chosen. Undefined: the keys of the saga decide
@@ -102,7 +50,7 @@ async function shardFor(
       const isHome = !chosen && saga.lockKey === undefined;
       const elsewhere = isHome ? formerHomes(inOrder, target) : shards;
       const others = elsewhere.filter((shard) => shard !== target || !shard.accepting);
-      const existing = others.length > 0 ? await locate(unique, others, shards) : undefined;
+      const existing = others.length > 0 ? await locate(unique, others) : undefined;
       if (existing) return existing;
     }
     if (!target) throw noneAccepts(shards);
@@ -130,13 +78,13 @@ function uniqueKeyOf({ id, name, correlationId, fresh }: StartedSaga): StoreTarg
 
 /**
  * The shards that may have a key whose home is `home`: those before it have been its home if they accepted sagas then;
- * those after it, if it did not accept sagas. A shard that has received sagas may have any.
+ * those after it, if it did not accept sagas.
  */
 function formerHomes(inOrder: readonly Shard[], home: Shard | undefined): Shard[] {
   if (!home) return [...inOrder];
   const before = inOrder.slice(0, inOrder.indexOf(home));
   const after = inOrder.slice(inOrder.indexOf(home) + 1);
-  return home.row?.changed ? [...before, ...after] : [...before, ...after.filter(({ row }) => row?.received)];
+  return home.row?.changed ? [...before, ...after] : before;
 }
 
 /** By the random digits of the id that the number of the shard replaces: a hash for each shard would cost more. */

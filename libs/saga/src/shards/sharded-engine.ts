@@ -1,9 +1,8 @@
-import { SagaShardUnavailableError, SagaTransactionError } from '../errors.js';
+import { SagaNotFoundError, SagaShardUnavailableError, SagaTransactionError } from '../errors.js';
 import type { StoredSaga } from '../engine/ports/stored-saga.js';
-import { locate, onShardOf } from './find-shard.js';
+import { candidates, locate, onShardOf } from './find-shard.js';
 import { mergeStats, newestFirst, oldestFirst } from './merge-answers.js';
-import { placeSaga, submitPlaced } from './place-saga.js';
-import { waitOverMoves, watchOverMoves } from './wait-for-saga.js';
+import { placeSaga } from './place-saga.js';
 import type { EngineCalls, Found } from './engine-calls.js';
 import type { Shard } from './shard.js';
 
@@ -35,29 +34,36 @@ export class ShardedEngine implements EngineCalls {
     return this.readFrom.get(saga) ?? this.shards[0];
   }
 
-  readonly waiters: EngineCalls['waiters'] = this.waitersFrom(undefined);
+  readonly waiters: EngineCalls['waiters'] = {
+    wait: async (id, timeout, isUncommitted) => {
+      const [home, ...others] = candidates({ id }, this.shards);
+      try {
+        return await home.calls.waiters.wait(id, timeout, isUncommitted);
+      } catch (error) {
+        // The application has chosen the id.
+        const shard = error instanceof SagaNotFoundError ? await locate({ id }, others) : undefined;
+        if (!shard) throw error;
+        return shard.calls.waiters.wait(id, timeout, isUncommitted);
+      }
+    },
+  };
 
   readonly watchers: EngineCalls['watchers'] = {
-    watch: (saga, watcher) =>
-      watchOverMoves(saga, this.shardOf(saga), this.shards, {
-        changed: (state, shard) => {
+    watch: (saga, watcher) => {
+      const shard = this.shardOf(saga);
+      return shard.calls.watchers.watch(saga, {
+        changed: (state) => {
           this.readFrom.set(state, shard);
           watcher.changed(state);
         },
         failed: (error) => watcher.failed(error),
-      }),
+      });
+    },
   };
 
-  /** Calls that wait for a saga. @param first where it was just started. Default: its id says */
-  waitersFrom(first: Shard | undefined): EngineCalls['waiters'] {
-    return {
-      wait: (id, timeout, isUncommitted) => waitOverMoves(id, { first, timeout, isUncommitted }, this.shards),
-    };
-  }
-
   readonly submit: Call<'submit'> = async (start) => {
-    const place = () => placeSaga(start, this.shards, undefined);
-    return submitPlaced(await place(), place, this.shards);
+    const { shard, saga } = await placeSaga(start, this.shards, undefined);
+    return shard.calls.submit(saga);
   };
 
   readonly submitWithin: Call<'submitWithin'> = async (transaction, start) => {
@@ -77,9 +83,9 @@ export class ShardedEngine implements EngineCalls {
     const joined = await this.shardOfTransaction(transaction);
     const result = await joined.calls.signalWithin(transaction, target, signal);
     if (result.outcome !== 'unknown') return result;
-    const shard = await locate(target, this.shards, this.shards);
+    const others = this.shards.filter((shard) => shard !== joined);
+    const shard = await locate(target, others);
     if (!shard) return result;
-    if (shard === joined) return joined.calls.signalWithin(transaction, target, signal);
     throw new SagaTransactionError(
       `signal(): the saga is on shard '${shard.name}', but the transaction is open in the database of shard '${joined.name}'. Send the ` +
         `signal without the transaction, or publish a message in it that leads to the signal.`,

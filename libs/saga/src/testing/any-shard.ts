@@ -10,8 +10,5 @@ export function anyShard(engine: EngineCalls): ShardCalls {
     setAccepting: async (name, accepting) => {
       throw noShards(accepting ? 'admit' : 'drain', name);
     },
-    move: async ({ from }) => {
-      throw noShards('moveSagas', from);
-    },
   };
 }

@@ -9,6 +9,4 @@ export interface StoredShard {
   readonly accepting: boolean;
   /** `accepting` has changed since the shard was set up. */
   readonly changed: boolean;
-  /** Sagas were moved here whose correlation ids may have their home elsewhere. */
-  readonly received: boolean;
 }

@@ -5,8 +5,7 @@ import {
   scheduledGraph,
   type ScheduleOperatorOptions,
 } from './schedule-calls.js';
-import type { MoveResult } from '../../shards/move-sagas.js';
-import { moveSagas, type MoveSagasOptions, setAccepting, type ShardOperatorOptions } from './shard-calls.js';
+import { setAccepting, type ShardOperatorOptions } from './shard-calls.js';
 import type { ShardStatus } from '../views/shard-status.js';
 import { type ScheduleStatus, toScheduleStatus } from '../views/schedule-status.js';
 import type { SagaHandle } from './saga-calls.js';
@@ -74,17 +73,5 @@ export abstract class SagaScheduleCalls extends SagaReadCalls {
    */
   async admit(shard: string, options?: ShardOperatorOptions): Promise<void> {
     return setAccepting(await this.runtime.ready(), 'admit', shard, options);
-  }
-
-  /**
-   * Moves sagas off a drained shard, so that the shard can be removed. Sagas that cannot be moved stay, and are counted with
-   * the reason. If the call fails or its process ends, each saga is on one shard, or on its way: the next call continues.
-   * Calls for a saga that is on its way wait up to 5 s for it.
-   * @throws SagaValidationError for invalid options, or if the application has no such shard
-   * @throws SagaStateError if `from` is not drained, or `to` is
-   * @throws SagaShardUnavailableError if one of the shards cannot be reached
-   */
-  async moveSagas(options: MoveSagasOptions): Promise<MoveResult> {
-    return moveSagas(await this.runtime.ready(), options);
   }
 }

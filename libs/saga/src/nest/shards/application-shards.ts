@@ -1,27 +1,18 @@
 import {
   SagaShardUnavailableError,
-  SagaStateError,
   SagaTransactionError,
   SagaUnavailableError,
   SagaValidationError,
 } from '../../errors.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import { shown } from '../../shared/shown-value.js';
-import { moveSagas, type MoveResult, type MovingShard } from '../../shards/move-sagas.js';
-import {
-  isMovedAway,
-  placeSaga,
-  shardNamed,
-  type StartedSaga,
-  submitPlaced,
-} from '../../shards/place-saga.js';
-import { waitOverMoves } from '../../shards/wait-for-saga.js';
+import { placeSaga, shardNamed, type StartedSaga } from '../../shards/place-saga.js';
 import type { Shard } from '../../shards/shard.js';
 import type { JoinedTransaction } from '../../store/postgres/connection/saga-database.js';
 import { shardOfTransaction } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ResolvedSagaOptions } from '../saga.options.js';
 import { countsOf, type ShardStatus } from '../views/shard-status.js';
-import type { PlacedSaga, PlaceRequest, ShardCalls, ShardChange, ShardMoveRequest } from './shard-calls.js';
+import type { PlacedSaga, PlaceRequest, ShardCalls, ShardChange } from './shard-calls.js';
 import type { ShardRuntime } from './shard-runtime.js';
 
 /** The calls of an application that has shards. */
@@ -31,48 +22,14 @@ export class ApplicationShards implements ShardCalls {
     private readonly options: Pick<ResolvedSagaOptions, 'schema' | 'shardOf'>,
   ) {}
 
-  async place(saga: StartedSaga, request: PlaceRequest): Promise<PlacedSaga> {
-    const { shards } = this;
-    const place = async () => placeSaga(saga, shards, await this.chosen(saga, request));
-    const placed = await place();
-    const { shard } = placed;
+  async place(start: StartedSaga, request: PlaceRequest): Promise<PlacedSaga> {
+    const { shard, saga } = await placeSaga(start, this.shards, await this.chosen(start, request));
     const { database } = this.runtimes.find((one) => one.shard === shard)!;
-    const engine: PlacedSaga['engine'] = {
-      submit: () => submitPlaced(placed, place, shards),
-      submitWithin: (transaction, start) =>
-        shard.calls.submitWithin(transaction, start).catch(async (error: unknown) => {
-          if (!isMovedAway(error)) throw error;
-          await Promise.all(shards.map((one) => one.refresh()));
-          throw movedAway(shard, error);
-        }),
-      waiters: {
-        wait: (id, timeout, isUncommitted) =>
-          waitOverMoves(id, { first: shard, timeout, isUncommitted }, shards),
-      },
-    };
-    return { saga: placed.saga, engine, database };
-  }
-
-  async move({ from, to, limit }: ShardMoveRequest): Promise<MoveResult> {
-    const { shards } = this;
-    const source = shardNamed(from, shards, 'moveSagas(): from');
-    const target = to === undefined ? undefined : shardNamed(to, shards, 'moveSagas(): to');
-    if (source === target)
-      throw new SagaValidationError(
-        `moveSagas(): from and to are both '${source.name}'. Give another shard as to, or leave it out.`,
-      );
-    await Promise.all(shards.map((one) => one.refresh()));
-    const moving = shards.map((shard) => movingShard(shard));
-    const [old, chosen] = [source, target].map((shard) => moving[shards.indexOf(shard!)]);
-    const { moves } = old!;
-    if (!moves) throw source.health.error;
-    if (target && !chosen!.moves) throw target.health.error;
-    if (chosen && !chosen.accepting) throw noArrivals(chosen.name);
-    return moveSagas({ from: { ...old!, moves }, shards: moving, to: chosen, limit, knowsAll: true });
+    return { saga, engine: shard.calls, database };
   }
 
   async status(): Promise<ShardStatus[]> {
-    return Promise.all(this.shards.map(statusOf));
+    return Promise.all(this.runtimes.map(statusOf));
   }
 
   async setAccepting(name: string, accepting: boolean, change: ShardChange): Promise<void> {
@@ -145,30 +102,11 @@ export class ApplicationShards implements ShardCalls {
   }
 }
 
-export function movingShard({ name, accepting, health, moves }: Shard): MovingShard {
-  return { name, accepting, ...(moves && health.reachable && { moves }) };
-}
-
-function noArrivals(name: string): SagaStateError {
-  return new SagaStateError(
-    `moveSagas(): shard '${name}' accepts no sagas. Call admit('${name}') first, or move them to another shard.`,
-  );
-}
-
-function movedAway({ name }: Shard, cause: unknown): SagaShardUnavailableError {
-  return new SagaShardUnavailableError(
-    `start(): the saga was moved off shard '${name}' just now, and the transaction is open in the database of this shard. ` +
-      `Roll it back and repeat the call.`,
-    name,
-    { cause },
-  );
-}
-
 /** A shard is reported as calls find it: they fail at once if it cannot be reached. */
-async function statusOf(shard: Shard): Promise<ShardStatus> {
-  await shard.refresh();
-  const counts = await countsOn(shard);
-  const { name, row, health } = shard;
+async function statusOf(runtime: ShardRuntime): Promise<ShardStatus> {
+  await runtime.look();
+  const counts = await countsOn(runtime);
+  const { name, row, health } = runtime.shard;
   return {
     name,
     ...(row && { accepting: row.accepting }),
@@ -178,12 +116,12 @@ async function statusOf(shard: Shard): Promise<ShardStatus> {
 }
 
 /** Undefined: the shard cannot be reached, or is lost while they are read. */
-async function countsOn(shard: Shard): Promise<ShardStatus['counts']> {
+async function countsOn(runtime: ShardRuntime): Promise<ShardStatus['counts']> {
   try {
-    return countsOf(await shard.calls.stats(), await shard.onTheirWay());
+    return countsOf(await runtime.shard.calls.stats());
   } catch (error) {
     if (!(error instanceof SagaShardUnavailableError || error instanceof SagaUnavailableError)) throw error;
-    await shard.refresh();
+    await runtime.look();
     return undefined;
   }
 }

@@ -1,5 +1,4 @@
 import type { StartedSaga } from '../../shards/place-saga.js';
-import type { MoveResult } from '../../shards/move-sagas.js';
 import type { EngineCalls } from '../../shards/engine-calls.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import type { ShardStatus } from '../views/shard-status.js';
@@ -25,17 +24,9 @@ export interface ShardChange {
   readonly reason?: string;
 }
 
-/** What `moveSagas()` was given. */
-export interface ShardMoveRequest {
-  readonly from: unknown;
-  readonly to: unknown;
-  readonly limit: number;
-}
-
 /** The calls that exist only with shards. */
 export interface ShardCalls {
   place(saga: StartedSaga, request: PlaceRequest): Promise<PlacedSaga>;
   status(): Promise<ShardStatus[]>;
   setAccepting(name: string, accepting: boolean, change: ShardChange): Promise<void>;
-  move(request: ShardMoveRequest): Promise<MoveResult>;
 }

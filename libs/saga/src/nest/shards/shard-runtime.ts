@@ -5,7 +5,6 @@ import { Shard } from '../../shards/shard.js';
 import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
-import { PostgresMoves } from '../../store/postgres/shards/postgres-moves.js';
 import { PostgresShardRow } from '../../store/postgres/shards/postgres-shard-row.js';
 import { answerPatience, DatabaseRuntime, preparedSql, type SharedParts } from '../database-runtime.js';
 import { SagaLog } from '../saga-log.js';
@@ -70,12 +69,8 @@ export class ShardRuntime {
     this.runtime = await DatabaseRuntime.over(this.connection!.sql, this.shared, {
       newId: () => idOnShard(newId(), number),
       schedules: this.schedules,
-      isShard: true,
     });
-    const moves = new PostgresMoves(this.connection!.sql, this.shared.options.schema);
-    const { engine } = this.runtime.parts;
-    this.shard.opened(row, engine, moves, (call) => engine.retrying(call));
-    this.shard.refresh = () => this.look();
+    this.shard.opened(row, this.runtime.parts.engine);
     if (this.begun) await this.runtime.begin();
   }
 
@@ -102,7 +97,7 @@ export class ShardRuntime {
   }
 
   /** Reads what the database says of itself, and so learns whether it can be reached. */
-  private look(): Promise<void> {
+  look(): Promise<void> {
     if (!this.runtime) return Promise.resolve();
     this.looking ??= this.readRow().finally(() => (this.looking = undefined));
     return this.looking;

@@ -3,7 +3,6 @@ import { serializeError } from '../../engine/payload/serialize-error.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import type { DatabaseRuntime, SharedParts } from '../database-runtime.js';
 import { connectShards } from './register-shards.js';
-import { InterruptedMoves } from './interrupted-moves.js';
 import { ShardRuntime } from './shard-runtime.js';
 
 const NEW = 'it is new, and is set up when all shards can be reached';
@@ -14,7 +13,6 @@ export class ShardedRuntime {
   private connecting: Promise<unknown> | undefined;
   private refusal: string | undefined;
   private drained = false;
-  private readonly interrupted: InterruptedMoves;
 
   private constructor(
     databases: ReadonlyMap<string, SagaDatabase>,
@@ -24,10 +22,6 @@ export class ShardedRuntime {
       ([name, database], n) => new ShardRuntime(name, database, shared, n === 0),
     );
     this.all = shards as [ShardRuntime, ...ShardRuntime[]];
-    this.interrupted = new InterruptedMoves(
-      shards.map(({ shard }) => shard),
-      shared.log,
-    );
   }
 
   /** @throws SagaConfigurationError, or SagaShardUnavailableError if no shard can be reached */
@@ -57,13 +51,11 @@ export class ShardedRuntime {
   tick(): void {
     for (const shard of this.all) shard.tick();
     if (this.opened.length < this.all.length) this.reconnect();
-    if (!this.drained) this.interrupted.tick();
   }
 
   async drain(): Promise<void> {
     this.drained = true;
     await this.connecting;
-    await this.interrupted.close();
     await Promise.all(this.opened.map((runtime) => runtime.drain()));
   }
 

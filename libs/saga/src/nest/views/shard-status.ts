@@ -1,4 +1,3 @@
-import type { SagasOnTheirWay } from '../../engine/ports/shard-moves.js';
 import type { StoreStats } from '../../engine/ports/saga-store.js';
 
 /** One of the databases of an application, as `SagaService.shards()` returns it. */
@@ -22,23 +21,16 @@ export interface ShardStatus {
     readonly due: number;
     /** The number of unfinished sagas past their `sla`. */
     readonly overdue: number;
-    /** The number of sagas that have left the shard by `moveSagas()`, and have not arrived on another one. */
-    readonly moving: number;
-    /** The seconds since the first of them has left. 0: there is none. */
-    readonly oldestMove: number;
   };
 }
 
 const NEED_ATTENTION: readonly string[] = ['stuck', 'suspended', 'paused'];
 
-export function countsOf(
-  { sagas, due, overdue }: StoreStats,
-  { count, oldest }: SagasOnTheirWay,
-): NonNullable<ShardStatus['counts']> {
+export function countsOf({ sagas, due, overdue }: StoreStats): NonNullable<ShardStatus['counts']> {
   const sum = (some: StoreStats['sagas']) => some.reduce((total, { count }) => total + count, 0);
   return {
     unfinished: sum(sagas),
     needAttention: sum(sagas.filter(({ status }) => NEED_ATTENTION.includes(status))),
-    ...{ due, overdue, moving: count, oldestMove: oldest / 1_000 },
+    ...{ due, overdue },
   };
 }

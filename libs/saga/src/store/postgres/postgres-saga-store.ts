@@ -52,7 +52,7 @@ import { inLockOrder } from './checkpoint/in-lock-order.js';
 import { DEFAULT_SCHEMA } from './schema/saga-entities.js';
 import { type Statements, statementsOf, type Writes, writesOf } from './statements.js';
 import { PAGE_BYTES, type ReadBounds, SagaReader } from './read/saga-reader.js';
-import { SagaStarts, type ShardStarts } from './start/start-sagas.js';
+import { SagaStarts } from './start/start-sagas.js';
 import { type HistoryRow, toHistoryRecord } from './edit/stored-operation.js';
 import { toStoredSaga } from './read/stored-saga-row.js';
 import { sendWithin } from './connection/transaction-watch.js';
@@ -89,13 +89,13 @@ export class PostgresSagaStore implements SagaStore {
   constructor(
     private readonly sql: EngineSql,
     readonly schema: string = DEFAULT_SCHEMA,
-    { pageBytes = PAGE_BYTES, isShard = false }: ReadBounds & ShardStarts = {},
+    { pageBytes = PAGE_BYTES }: ReadBounds = {},
   ) {
     this.channel = wakeupChannel(schema);
     this.statements = statementsOf(`"${schema}"`);
     this.writes = writesOf(`"${schema}"`);
     this.calls = new PreparedCalls(sql, schema, this.writes);
-    this.starts = new SagaStarts(this.calls, this.statements, pageBytes, isShard);
+    this.starts = new SagaStarts(this.calls, this.statements, pageBytes);
     this.pageBytes = pageBytes;
     this.reader = this.readerOn(sql);
     const query = this.queryOn(sql);

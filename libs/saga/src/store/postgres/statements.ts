@@ -57,8 +57,6 @@ export type Writes = ReturnType<typeof writesOf>;
 const plainWrites = (s: string) => ({
   start: new Select(`${unlessAll('id', '$3')}, ${NOW}`, `${callSql(s, 'start_1', START_ARGUMENTS)} AS c(id)`),
   startOne: new Select(`c.id, ${NOW}`, `${callSql(s, 'start_one_1', START_ARGUMENTS)} AS c(id)`),
-  startGuarded: new Select(`${unlessAll('id', '$3')}, ${NOW}`, guarded(s, 'start_1')),
-  startOneGuarded: new Select(`c.id, ${NOW}`, guarded(s, 'start_one_1')),
   // A subquery, so that something may come before it: see fenced.
   checkpoint: new Select(
     `(SELECT ${unlessAll('saved', '$1')} FROM ${callSql(s, 'checkpoint_1', CHECKPOINT_ARGUMENTS)} AS c(saved)) AS saved`,
@@ -68,10 +66,6 @@ const plainWrites = (s: string) => ({
   checkpointPublish: saving(callSql(s, 'checkpoint_publish_1', CHECKPOINT_PUBLISH_ARGUMENTS)),
   checkpointFamily: saving(callSql(s, 'checkpoint_family_1', FAMILY_ARGUMENTS)),
 });
-
-/** Starts of a shard: see moved-guard.function.ts. */
-const guarded = (s: string, name: string): string =>
-  `${callSql(s, name, START_ARGUMENTS)} AS c(id), LATERAL ${s}.moved_guard_1(c.id) AS g`;
 
 const saving = (call: string): Select => new Select(`${call} AS saved`);
 
@@ -95,7 +89,6 @@ export function statementsOf(s: string): Statements {
 const plainStatements = (s: string) => ({
   existing: existingSql(s),
   startRejecting: `SELECT c.id, ${NOW} FROM ${callSql(s, 'start_rejecting_1', START_ARGUMENTS)} AS c(id)`,
-  startRejectingGuarded: `SELECT c.id, ${NOW} FROM ${guarded(s, 'start_rejecting_1')}`,
   lockHolders: `SELECT w.n, ${s}.lock_holder_1(w.name, w.key) AS holder FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)`,
   unsaved: unsavedSql(s),
   claim: `SELECT * FROM ${callSql(s, 'claim_1', CLAIM_ARGUMENTS)}`,

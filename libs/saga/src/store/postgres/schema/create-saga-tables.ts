@@ -9,7 +9,6 @@ import { restWhilePausedFunction } from './functions/rest-while-paused.function.
 import { setTagsFunction } from './functions/set-tags.function.js';
 import { cleanupFunction } from './functions/cleanup.function.js';
 import { dueFunctions } from './functions/due.function.js';
-import { movedGuardFunction } from './functions/moved-guard.function.js';
 import { reserveFunction } from './functions/reserve.function.js';
 import { startOneFunction, startFunction } from './functions/start.function.js';
 import { startRejectingFunction } from './functions/start-rejecting.function.js';
@@ -70,7 +69,6 @@ export const SAGA_FUNCTIONS = [
     'take_slots_1',
     'free_slots_1',
     'sweep_slots_1',
-    'moved_guard_1',
   ],
 ];
 
@@ -88,8 +86,6 @@ export const SAGA_TABLES: readonly string[] = [
   'graph',
   'schedule',
   'shard',
-  'arrived',
-  'moved',
   'step_pause',
 ];
 
@@ -118,7 +114,6 @@ export const createSagaTables = (name: string): MigrationSql => {
       fenceLostFunction(schema, channel),
       setTagsFunction(schema),
       restWhilePausedFunction(schema, channel),
-      movedGuardFunction(schema),
       reserveFunction(schema),
       cleanupFunction(schema),
       signalFunction(schema, channel),

@@ -3,7 +3,7 @@ import type { EngineSql } from '../connection/engine-sql.js';
 import type { JoinedTransaction } from '../connection/saga-database.js';
 import type { Sql } from '../connection/sql.js';
 
-const COLUMNS = 'name, number, founders, accepting, changed_at IS NOT NULL AS changed, received';
+const COLUMNS = 'name, number, founders, accepting, changed_at IS NOT NULL AS changed';
 
 /** The row in which a database keeps its name and its number among the shards of an application. */
 export class PostgresShardRow {
@@ -22,12 +22,7 @@ export class PostgresShardRow {
   }
 
   /** Stores the row, unless there is one. */
-  async register({
-    name,
-    number,
-    founders,
-    accepting,
-  }: Omit<StoredShard, 'changed' | 'received'>): Promise<void> {
+  async register({ name, number, founders, accepting }: Omit<StoredShard, 'changed'>): Promise<void> {
     await this.sql.query(
       `INSERT INTO ${this.table} (name, number, founders, accepting) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
       [name, number, founders, accepting],

@@ -1,8 +1,6 @@
 import type { Durability } from '../../../definition/options/saga-options.js';
 import type { StartResult } from '../../../engine/ports/saga-store.js';
 import type { Lease, NewSaga } from '../../../engine/ports/stored-saga.js';
-import { SagaMovedAway } from '../../../engine/ports/shard-moves.js';
-import { MOVED_AWAY } from '../schema/functions/moved-guard.function.js';
 import type { Sql } from '../connection/sql.js';
 import type { PreparedCalls } from '../checkpoint/prepared-calls.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
@@ -27,11 +25,6 @@ interface ExistingRow {
   readonly now: number;
 }
 
-export interface ShardStarts {
-  /** Sagas of this database may have been moved to other shards: such a saga does not start here again. Default: false. */
-  readonly isShard?: boolean | undefined;
-}
-
 /** How new sagas are stored: in one statement, and one more for those that were there already. */
 export class SagaStarts {
   constructor(
@@ -39,8 +32,6 @@ export class SagaStarts {
     private readonly sql: Statements,
     /** See ReadBounds. */
     private readonly pageBytes: number,
-    /** See ShardStarts. */
-    private readonly isShard = false,
   ) {}
 
   async start(
@@ -88,22 +79,18 @@ export class SagaStarts {
     lease: Lease,
     durability: Durability | undefined,
   ): Promise<StartedRow> {
-    const isGuarded = this.isShard && !isAllNew(sagas);
     if (sagas[0]!.lockRejects) {
       const parameters = [lease.worker, lease.duration, ...startParameters(sagas, arrivals), false];
-      const text = isGuarded ? this.sql.startRejectingGuarded : this.sql.startRejecting;
-      return (await guarding(sql.query<StartedRow[]>(text, parameters)))[0]!;
+      return (await sql.query<StartedRow[]>(this.sql.startRejecting, parameters))[0]!;
     }
     const one = startOneParameters(sagas);
     const given = [lease.worker, lease.duration, ...(one ?? startParameters(sagas, arrivals))];
     const statement = one ? 'startOne' : 'start';
-    const kind = isGuarded ? 'Guarded' : durability === 'relaxed' ? 'Relaxed' : '';
-    const [row] = await guarding(
-      this.calls.insertOrUpsert<StartedRow>(sql, isAllNew(sagas), (fresh) => ({
-        statement: `${statement}${kind}`,
-        parameters: [...given, fresh],
-      })),
-    );
+    const kind = durability === 'relaxed' ? 'Relaxed' : '';
+    const [row] = await this.calls.insertOrUpsert<StartedRow>(sql, isAllNew(sagas), (fresh) => ({
+      statement: `${statement}${kind}`,
+      parameters: [...given, fresh],
+    }));
     return row!;
   }
 
@@ -169,24 +156,6 @@ export class SagaStarts {
     for (const { n, holder } of rows)
       if (holder !== null) results[n] = { created: false, lockHolder: holder };
   }
-}
-
-/** @throws SagaMovedAway if one of the sagas was moved to another shard */
-async function guarding<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw isMovedAway(error) ? new SagaMovedAway((error as Error).message, { cause: error }) : error;
-  }
-}
-
-/** See moved-guard.function.ts. A database layer may have wrapped the error. */
-function isMovedAway(error: unknown): boolean {
-  const { code, cause, driverError } = error as { code?: unknown; cause?: unknown; driverError?: unknown };
-  if (code === MOVED_AWAY) return true;
-  return [cause, driverError].some(
-    (inner) => typeof inner === 'object' && inner !== null && isMovedAway(inner),
-  );
 }
 
 /** Is it rejected while its lock is held, and the other one is not, or the other way round? */

@@ -215,31 +215,7 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         accepting boolean NOT NULL,
         changed_at timestamptz,
         changed_by text,
-        change_reason text,
-        received boolean NOT NULL DEFAULT false
-      )`,
-    `
-      CREATE TABLE IF NOT EXISTS "{schema}".moved (
-        id uuid PRIMARY KEY,
-        name text NOT NULL,
-        correlation_id text,
-        move uuid NOT NULL,
-        to_shard text NOT NULL,
-        state text NOT NULL,
-        rows json,
-        at timestamptz NOT NULL DEFAULT now()
-      )`,
-    `
-      CREATE UNIQUE INDEX IF NOT EXISTS moved_correlation ON "{schema}".moved (correlation_id, name)
-        WHERE correlation_id IS NOT NULL AND state <> 'returned'`,
-    `
-      CREATE INDEX IF NOT EXISTS moved_sealed ON "{schema}".moved (id) WHERE state = 'sealed'`,
-    `
-      CREATE TABLE IF NOT EXISTS "{schema}".arrived (
-        move uuid PRIMARY KEY,
-        saga_id uuid NOT NULL,
-        refused text,
-        at timestamptz NOT NULL DEFAULT now()
+        change_reason text
       )`,
     `
       CREATE INDEX IF NOT EXISTS instance_due ON "{schema}".instance (name, version, rank_at)
@@ -572,29 +548,6 @@ BEGIN
       SELECT FROM "{schema}".step_pause p WHERE p.saga = i.name AND p.step = w.step AND p.resumed_at IS NULL)));
   IF FOUND THEN PERFORM pg_notify('{schema}_wakeup', 'pauses'); END IF;
   RETURN $1;
-END $function$`,
-    `
-CREATE OR REPLACE FUNCTION "{schema}".moved_guard_1(uuid[]) RETURNS boolean LANGUAGE plpgsql AS $function$
-BEGIN
-  IF cardinality($1) = 0 THEN
-    RETURN true;
-  END IF;
-  IF current_setting('transaction_isolation') <> 'read committed' THEN
-    INSERT INTO "{schema}".moved (id, name, correlation_id, move, to_shard, state)
-    SELECT i.id, i.name, i.correlation_id, i.id, '', 'sealed' FROM "{schema}".instance i WHERE i.id = ANY($1)
-      AND NOT EXISTS (SELECT FROM "{schema}".moved m WHERE m.id = i.id AND m.state = 'returned');
-    DELETE FROM "{schema}".moved m WHERE m.id = ANY($1) AND m.to_shard = '';
-  ELSIF EXISTS (
-    SELECT FROM "{schema}".instance i WHERE i.id = ANY($1) AND (
-      EXISTS (SELECT FROM "{schema}".moved m WHERE m.id = i.id AND m.state <> 'returned')
-      OR EXISTS (SELECT FROM "{schema}".moved m
-        WHERE m.correlation_id = i.correlation_id AND m.name = i.name AND m.state <> 'returned'))
-  ) THEN
-    RAISE EXCEPTION 'the saga was moved to another shard' USING ERRCODE = 'SG002';
-  END IF;
-  RETURN true;
-EXCEPTION WHEN unique_violation THEN
-  RAISE EXCEPTION 'the saga was moved to another shard' USING ERRCODE = 'SG002';
 END $function$`,
     `
 CREATE OR REPLACE FUNCTION "{schema}".reserve_1(text, text, text, int, float8, int, float8)
@@ -1911,10 +1864,7 @@ END $function$`,
     `DROP FUNCTION IF EXISTS "{schema}".take_slots_1`,
     `DROP FUNCTION IF EXISTS "{schema}".free_slots_1`,
     `DROP FUNCTION IF EXISTS "{schema}".sweep_slots_1`,
-    `DROP FUNCTION IF EXISTS "{schema}".moved_guard_1`,
     `DROP TABLE IF EXISTS "{schema}".step_pause`,
-    `DROP TABLE IF EXISTS "{schema}".moved`,
-    `DROP TABLE IF EXISTS "{schema}".arrived`,
     `DROP TABLE IF EXISTS "{schema}".shard`,
     `DROP TABLE IF EXISTS "{schema}".schedule`,
     `DROP TABLE IF EXISTS "{schema}".graph`,

@@ -22,7 +22,7 @@ export const START_COLUMNS = {
 };
 
 /** The maximum number of lock positions that one call may take. */
-export const CALL_PLACES = 1_000_000;
+const CALL_PLACES = 1_000_000;
 
 /** The types of a batch's parameters, after the first two and before the last. */
 export const START_TYPES = BATCH.types(START_COLUMNS);
