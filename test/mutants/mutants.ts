@@ -25,6 +25,7 @@ import { RETENTION_MUTANTS } from './retention.mutants.js';
 import { SCHEDULE_MUTANTS } from './schedule.mutants.js';
 import { SHARD_MUTANTS } from './shards.mutants.js';
 import { STEP_PAUSE_MUTANTS } from './step-pauses.mutants.js';
+import { DECLARED_MUTANTS } from './declared.mutants.js';
 import { TAG_MUTANTS } from './tags.mutants.js';
 import { WAY_OUT_MUTANTS } from './ways-out.mutants.js';
 import { WAIT_MUTANTS } from './waits.mutants.js';
@@ -59,6 +60,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...QUORUM_MUTANTS,
   ...TASK_MUTANTS,
   ...WATCHING_MUTANTS,
+  ...DECLARED_MUTANTS,
   ...TAG_MUTANTS,
   ...STEP_PAUSE_MUTANTS,
 ];

@@ -217,8 +217,8 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'compute a delay again after it has passed',
-    find: "if (node.delayOf && status === 'pending' && attempts === 0) {",
-    replace: 'if (node.delayOf) {',
+    find: 'if (node.delayOf && isNew)',
+    replace: 'if (node.delayOf)',
     killers: [specs('testing/times')],
   },
   {

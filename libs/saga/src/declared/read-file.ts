@@ -118,7 +118,7 @@ function schemaOf(
 ): JsonSchemaCheck | undefined {
   if (schema === undefined) return undefined;
   try {
-    return jsonSchemaCheck(packages, schema);
+    return jsonSchemaCheck(packages, schema, sharedEvaluator());
   } catch (error) {
     const problem = `${keys.at(-1)} is not a JSON Schema: ${(error as Error).message}`;
     report(placeOf(root, keys), problem, 'Correct the schema');

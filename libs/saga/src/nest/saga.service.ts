@@ -3,6 +3,7 @@ import type { Duration } from '../definition/options/duration.js';
 import type { InputOf } from '../definition/types/contexts.js';
 import { SagaStateError } from '../errors.js';
 import { newSagaOf } from '../engine/operate/new-saga.js';
+import { awaitedLockKeyOf } from '../engine/payload/start-keys.js';
 import { checkNamed, operated, type OperatorCall } from '../engine/operate/operator-calls.js';
 import { abortEdit, pauseEdit, resumeEdit, undoEdit } from '../engine/operate/operator-edits.js';
 import { encodePayload } from '../engine/payload/payload.js';
@@ -94,7 +95,8 @@ export class SagaService extends SagaStepPauseCalls {
     const tags = tagsWith(ambient, fields.tags);
     const lockRejects = graph.rejectsWhileLocked;
     const fixed = { id, fresh, correlationId, priority, delay, startAt, tags, lockRejects };
-    const made = newSagaOf(graph, text, fixed, () => running.engine.now());
+    const lockKey = graph.lockKey && (await awaitedLockKeyOf(graph, text));
+    const made = newSagaOf(graph, text, fixed, () => running.engine.now(), lockKey);
     const placed = shards && (await shards.place(made, { shard, transaction, input: checked }));
     const start = placed ? placed.saga : made;
     const { engine, database } = placed ?? running;

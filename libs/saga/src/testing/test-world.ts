@@ -12,6 +12,7 @@ import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';
 import { missingManager } from './missing-manager.js';
 import { type Fault, ScriptedCalls } from './scripted-calls.js';
 import { type CrashPoint, TestProcess } from './test-process.js';
+import { PENDING_ANSWERS } from '../shared/later.js';
 import { VirtualTime } from './virtual-time.js';
 
 /** Leases never run out by themselves: virtual years may pass, and a process that crashes releases its lease at once. */
@@ -97,9 +98,10 @@ export class TestWorld {
     do {
       await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setImmediate(resolve));
-      if (this.calls.inProgress > 0 && usesFiles() && performance.now() - began < FILE_PATIENCE)
+      const endsByItself = (this.calls.inProgress > 0 && usesFiles()) || PENDING_ANSWERS.size > 0;
+      if (endsByItself && performance.now() - began < FILE_PATIENCE)
         quiet = { since: performance.now(), cpu: cpuUsage() };
-    } while (this.calls.inProgress > 0 && isPatient());
+    } while (this.calls.inProgress + PENDING_ANSWERS.size > 0 && isPatient());
   }
 
   /** Lets time pass until the check gives true, or nothing is going to happen any more. */

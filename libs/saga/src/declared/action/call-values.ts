@@ -41,9 +41,12 @@ export class CallValues {
    * @param more values by name, beside those of the context
    * @throws ExpressionError
    */
-  of(expressions: readonly Expression[], more: object = {}): (expression: Expression) => unknown {
+  async of(
+    expressions: readonly Expression[],
+    more: object = {},
+  ): Promise<(expression: Expression) => unknown> {
     const data = { ...this.dataFor(expressions), ...more };
-    const values = this.surroundings.evaluator.evaluate(expressions, data);
+    const values = await this.surroundings.evaluator.evaluate(expressions, data).answer;
     const byExpression = new Map(expressions.map((expression, n) => [expression, values[n]]));
     return (expression) => byExpression.get(expression);
   }

@@ -16,9 +16,14 @@ export interface Call {
 }
 
 /** The evaluation of a call's expressions; it always fails in the same way, so that a retry does not help. */
-export function evaluated<T>(values: CallValues, where: string, context: CallContext, work: () => T): T {
+export async function evaluated<T>(
+  values: CallValues,
+  where: string,
+  context: CallContext,
+  work: () => T | Promise<T>,
+): Promise<T> {
   try {
-    return work();
+    return await work();
   } catch (error) {
     if (!(error instanceof ExpressionError || error instanceof NoValueError)) throw error;
     const hint =

@@ -55,7 +55,7 @@ export class ExecCall implements Call {
   async probe(context: CallContext): Promise<ProbeAnswer> {
     const values = new CallValues(context, this.surroundings);
     const end = await this.ended(context, values);
-    if (end.code === 0) return { done: this.resultOf(end, context, values) };
+    if (end.code === 0) return { done: await this.resultOf(end, context, values) };
     return end.code === NOT_DONE ? 'not-done' : 'unknown';
   }
 
@@ -68,7 +68,7 @@ export class ExecCall implements Call {
   }
 
   private async ended(context: CallContext, values: CallValues): Promise<CommandEnd> {
-    const command = evaluated(values, this.where, context, () => this.prepared(context, values));
+    const command = await evaluated(values, this.where, context, () => this.prepared(context, values));
     const end = await runCommand(command, context.signal);
     const where = this.where;
     switch (end.kind) {
@@ -81,7 +81,7 @@ export class ExecCall implements Call {
     }
   }
 
-  private prepared(context: CallContext, values: CallValues): Command {
+  private async prepared(context: CallContext, values: CallValues): Promise<Command> {
     const {
       command,
       shell = false,
@@ -91,7 +91,9 @@ export class ExecCall implements Call {
     } = this.definition;
     const isText = typeof command === 'string';
     const words = isText ? [] : command;
-    const valueOf = values.of([...words, ...env.values(), ...(stdin ? [stdin] : [])].flatMap(expressionsOf));
+    const valueOf = await values.of(
+      [...words, ...env.values(), ...(stdin ? [stdin] : [])].flatMap(expressionsOf),
+    );
     const input = stdin && filled(stdin, valueOf);
     const folder = resolve(this.surroundings.folder, directory ?? '.');
     const [program = isText ? command : '', ...args] = words.map((word) => filledText(word, valueOf));
@@ -117,12 +119,15 @@ export class ExecCall implements Call {
     );
   }
 
-  private resultOf(end: CommandEnd, context: CallContext, values: CallValues): unknown {
+  private async resultOf(end: CommandEnd, context: CallContext, values: CallValues): Promise<unknown> {
     const output = outputOf(end.output);
     const { result } = this.definition;
     if (!result) return output;
     try {
-      return evaluated(values, this.where, context, () => values.of([result], { output })(result));
+      return await evaluated(values, this.where, context, async () => {
+        const valueOf = await values.of([result], { output });
+        return valueOf(result);
+      });
     } catch (error) {
       // The command had its effect.
       throw new UnknownOutcomeError((error as Error).message);

@@ -83,7 +83,7 @@ export class HttpCall implements Call {
 
   async run(context: CallContext): Promise<unknown> {
     const values = new CallValues(context, this.surroundings);
-    const request = this.prepared(context, values);
+    const request = await this.prepared(context, values);
     const response = await this.sent(request, context, values);
     const { status, text } = response;
     if (this.isSuccess(status)) return this.resultOf(response, context, values);
@@ -95,8 +95,9 @@ export class HttpCall implements Call {
 
   async probe(context: CallContext): Promise<ProbeAnswer> {
     const values = new CallValues(context, this.surroundings);
-    const response = await this.sent(this.prepared(context, values), context, values);
-    if (this.isSuccess(response.status)) return { done: this.resultOf(response, context, values) };
+    const request = await this.prepared(context, values);
+    const response = await this.sent(request, context, values);
+    if (this.isSuccess(response.status)) return { done: await this.resultOf(response, context, values) };
     return NOT_DONE.includes(response.status) ? 'not-done' : 'unknown';
   }
 
@@ -124,10 +125,10 @@ export class HttpCall implements Call {
     return REJECTED.includes(status) || status < 500;
   }
 
-  private prepared(context: CallContext, values: CallValues): Prepared {
+  private prepared(context: CallContext, values: CallValues): Promise<Prepared> {
     const { url, headers = new Map<string, TextTemplate>(), body, tls = {}, proxy } = this.definition;
-    return evaluated(values, this.where, context, () => {
-      const valueOf = values.of(expressionsOfRequest(this.definition));
+    return evaluated(values, this.where, context, async () => {
+      const valueOf = await values.of(expressionsOfRequest(this.definition));
       const target = this.urlOf(filledText(url, valueOf, encodeURIComponent));
       const own = [...headers].map(([name, text]) => [name.toLowerCase(), filledText(text, valueOf)]);
       const content = body && filled(body, valueOf);
@@ -207,14 +208,19 @@ export class HttpCall implements Call {
     return Buffer.concat(parts).toString('utf8');
   }
 
-  private resultOf({ status, headers, text }: Response, context: CallContext, values: CallValues): unknown {
+  private async resultOf(
+    { status, headers, text }: Response,
+    context: CallContext,
+    values: CallValues,
+  ): Promise<unknown> {
     const body = bodyOf(text, headers['content-type']);
     const { result } = this.definition;
     if (!result) return body;
     try {
-      return evaluated(values, this.where, context, () =>
-        values.of([result], { status, headers, body })(result),
-      );
+      return await evaluated(values, this.where, context, async () => {
+        const valueOf = await values.of([result], { status, headers, body });
+        return valueOf(result);
+      });
     } catch (error) {
       // The request had its effect.
       throw new UnknownOutcomeError((error as Error).message);

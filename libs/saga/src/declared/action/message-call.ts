@@ -29,9 +29,9 @@ export class MessageCall implements Call {
   run(context: CallContext): Promise<void> {
     const { topic, key, type, payload, headers = new Map<string, TextTemplate>() } = this.definition;
     const values = new CallValues(context, this.surroundings);
-    return evaluated(values, this.where, context, () => {
+    return evaluated(values, this.where, context, async () => {
       const texts = [topic, key, type, ...headers.values()].filter((text) => text !== undefined);
-      const valueOf = values.of([...texts, ...(payload ? [payload] : [])].flatMap(expressionsOf));
+      const valueOf = await values.of([...texts, ...(payload ? [payload] : [])].flatMap(expressionsOf));
       context.publish({
         topic: filledText(topic, valueOf),
         ...(key && { key: filledText(key, valueOf) }),
@@ -39,7 +39,6 @@ export class MessageCall implements Call {
         payload: payload && filled(payload, valueOf),
         headers: Object.fromEntries([...headers].map(([name, text]) => [name, filledText(text, valueOf)])),
       });
-      return Promise.resolve();
     });
   }
 

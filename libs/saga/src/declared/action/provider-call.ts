@@ -30,8 +30,8 @@ export class ProviderCall implements Call {
     const found = this.find(method);
     if (typeof found === 'string') throw new StepRejectedError(found);
     const values = new CallValues(context, this.surroundings);
-    const given = evaluated(values, method, context, () =>
-      input === undefined ? undefined : filled(input, values.of(expressionsOf(input))),
+    const given = await evaluated(values, method, context, async () =>
+      input === undefined ? undefined : filled(input, await values.of(expressionsOf(input))),
     );
     return found(given, context);
   }

@@ -1,46 +1,37 @@
-import type { ErrorObject } from 'ajv';
 import type { StandardSchema, StandardSchemaResult } from '../../definition/types/standard-schema.js';
+import type { Evaluator } from '../expression/evaluator.js';
 import type { Packages } from '../packages.js';
 
-/** Problems of a value that are reported. */
-const MOST_ISSUES = 20;
-
-/** A Standard Schema that checks synchronously and changes nothing. */
+/** A Standard Schema that changes nothing. */
 export interface JsonSchemaCheck extends StandardSchema {
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;
-    readonly validate: (value: unknown) => StandardSchemaResult;
+    readonly validate: (value: unknown) => Promise<StandardSchemaResult>;
   };
 }
 
 /**
- * A JSON Schema as a Standard Schema, which `@Saga({ input })` takes and results are checked by. Formats are annotations, as the standard says.
+ * A JSON Schema as a Standard Schema, which `@Saga({ input })` takes and results are checked by. Values are checked where
+ * expressions are evaluated: a `pattern` can take for ever.
  * @throws Error when the schema is invalid; the message names the keyword
  */
-export function jsonSchemaCheck({ Ajv }: Pick<Packages, 'Ajv'>, schema: object | boolean): JsonSchemaCheck {
-  const ajv = new Ajv({
-    ...{ allErrors: true, validateFormats: false },
-    ...{ strictTypes: false, strictRequired: false, strictTuples: false, logger: false },
-  });
-  const validate = ajv.compile(schema);
+export function jsonSchemaCheck(
+  { Ajv }: Pick<Packages, 'Ajv'>,
+  schema: object | boolean,
+  evaluator: Evaluator,
+): JsonSchemaCheck {
+  const lax = { strictTypes: false, strictRequired: false, strictTuples: false } as const;
+  new Ajv({ validateFormats: false, logger: false, ...lax }).compile(schema);
+  const text = JSON.stringify(schema);
   return {
     '~standard': {
       version: 1,
       vendor: 'nestjs-durable-saga',
-      validate: (value): StandardSchemaResult =>
-        validate(value) ? { value } : { issues: (validate.errors ?? []).slice(0, MOST_ISSUES).map(issueOf) },
+      validate: async (value): Promise<StandardSchemaResult> => {
+        const issues = await evaluator.check(text, value);
+        return issues.length === 0 ? { value } : { issues };
+      },
     },
   };
-}
-
-function issueOf({ instancePath, message = 'is invalid', params }: ErrorObject) {
-  const extra = (params as { additionalProperty?: unknown }).additionalProperty;
-  const path = instancePath.split('/').slice(1).map(unescaped);
-  return { path, message: typeof extra === 'string' ? `must not have the property '${extra}'` : message };
-}
-
-/** A part of a JSON pointer. */
-function unescaped(part: string): string {
-  return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }

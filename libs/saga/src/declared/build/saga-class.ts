@@ -6,12 +6,13 @@ import { Step } from '../../definition/decorators/step.decorator.js';
 import { SubSaga } from '../../definition/decorators/sub-saga.decorator.js';
 import { WaitFor } from '../../definition/decorators/wait-for.decorator.js';
 import type { ItemsOf, NodeOptions, Predicate, StepOptions } from '../../definition/options/step-options.js';
+import type { SagaOptions } from '../../definition/options/saga-options.js';
 import type { ScheduleOptions, ScheduleTick } from '../../definition/options/schedule-options.js';
 import { resultCheck } from './result-check.js';
 import type { JsonSchemaCheck } from './json-schema-check.js';
 import type { StandardSchema } from '../../definition/types/standard-schema.js';
 import { StepRejectedError } from '../../errors.js';
-import type { Call } from '../action/call.js';
+import { type Call, evaluated } from '../action/call.js';
 import { type CallContext, CallValues, type Surroundings } from '../action/call-values.js';
 import { ExecCall } from '../action/exec-call.js';
 import { HttpCall } from '../action/http-call.js';
@@ -21,6 +22,7 @@ import { type FindMethod, ProviderCall } from '../action/provider-call.js';
 import type { Expression } from '../expression/expression.js';
 import { expressionsOf, filled, type Template } from '../expression/template.js';
 import type { CallFile, SagaFile, SignalFile, StepFile } from '../format/saga-file.js';
+import { Later } from '../../shared/later.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
 
 /** What a class is made of, beside its file. */
@@ -128,28 +130,29 @@ class ClassBuilder {
 
   private addWait(step: string, { signal, timeout, reject, result }: SignalFile, node: NodeOptions): void {
     const checked = resultCheck(step, this.parts.resultSchemas.get(step));
-    this.define(step, (ctx, payload) => {
-      if (reject && this.isTrue(ctx, reject, { payload }))
+    this.define(step, async (ctx, payload) => {
+      if (reject && (await this.isTrue(ctx, reject, { payload })))
         throw new StepRejectedError(`The signal '${signal}' was rejected: ${reject.source}`);
-      return checked(this.received(ctx, { payload }, payload, result));
+      return checked(await this.received(ctx, { payload }, payload, result));
     });
     this.decorate(step, WaitFor({ ...withoutUndefined({ ...node, timeout }), signal }));
   }
 
-  lockKey(expression: Expression): (input: unknown) => string {
-    return (input) => {
-      const [key] = this.parts.surroundings.evaluator.evaluate([expression], { input });
+  lockKey(expression: Expression): NonNullable<SagaOptions['lockKey']> {
+    const keyOf = async (input: unknown) => {
+      const [key] = await this.parts.surroundings.evaluator.evaluate([expression], { input }).answer;
       if (typeof key === 'string' || typeof key === 'number') return String(key);
       throw new TypeError(`${this.where(expression)}: lockKey must return a text`);
     };
+    return later(keyOf);
   }
 
   schedule({ input, ...options }: NonNullable<SagaFile['schedule']>): ScheduleOptions {
     if (!input) return withoutUndefined(options);
     const expressions = expressionsOf(input);
-    const inputAt = ({ at, triggered }: ScheduleTick) => {
+    const inputAt = async ({ at, triggered }: ScheduleTick) => {
       const tick = { at: at.toISOString(), triggered };
-      const values = this.parts.surroundings.evaluator.evaluate(expressions, tick);
+      const values = await this.parts.surroundings.evaluator.evaluate(expressions, tick).answer;
       return filled(input, (expression) => values[expressions.indexOf(expression)]);
     };
     return { ...withoutUndefined(options), input: inputAt };
@@ -165,7 +168,7 @@ class ClassBuilder {
       const asked = this.callOf(probe);
       this.define(probeOf(step), async (ctx) => {
         const answer = await asked.probe(ctx);
-        return typeof answer === 'object' ? { done: checked(answer.done) } : answer;
+        return typeof answer === 'object' ? { done: await checked(answer.done) } : answer;
       });
     }
     const options: StepOptions = {
@@ -195,19 +198,19 @@ class ClassBuilder {
   }
 
   private predicateOf(when: Expression): Predicate {
-    return (ctx) => this.isTrue(ctx, when);
+    return later((ctx: CallContext) => this.isTrue(ctx, when));
   }
 
   /** One item counts as a list of one, and nothing as none: JSONata makes no difference. */
   private itemsOf(forEach: Expression): ItemsOf {
-    return (ctx) => {
-      const items = this.evaluate(ctx, forEach);
+    return later(async (ctx: CallContext) => {
+      const items = await this.evaluate(ctx, forEach);
       return Array.isArray(items) ? (items as unknown[]) : items === undefined ? [] : [items];
-    };
+    });
   }
 
-  private isTrue(ctx: CallContext, expression: Expression, more?: object): boolean {
-    const value = this.evaluate(ctx, expression, more);
+  private async isTrue(ctx: CallContext, expression: Expression, more?: object): Promise<boolean> {
+    const value = await this.evaluate(ctx, expression, more);
     if (typeof value === 'boolean') return value;
     const what = value === undefined ? 'has no value' : 'is neither true nor false';
     throw new StepRejectedError(
@@ -215,23 +218,30 @@ class ClassBuilder {
     );
   }
 
-  private received(
+  private async received(
     ctx: CallContext,
     more: object,
     byDefault: unknown,
     result: Expression | undefined,
-  ): unknown {
+  ): Promise<unknown> {
     return result ? this.evaluate(ctx, result, more) : byDefault;
   }
 
-  private valueOf(ctx: CallContext, template: Template | undefined): unknown {
+  private async valueOf(ctx: CallContext, template: Template | undefined): Promise<unknown> {
     if (!template) return undefined;
     const values = new CallValues(ctx, this.parts.surroundings);
-    return filled(template, values.of(expressionsOf(template)));
+    const { file } = this.parts.surroundings;
+    return evaluated(values, file, ctx, async () =>
+      filled(template, await values.of(expressionsOf(template))),
+    );
   }
 
-  private evaluate(ctx: CallContext, expression: Expression, more?: object): unknown {
-    return new CallValues(ctx, this.parts.surroundings).of([expression], more)(expression);
+  private async evaluate(ctx: CallContext, expression: Expression, more?: object): Promise<unknown> {
+    const values = new CallValues(ctx, this.parts.surroundings);
+    return evaluated(values, this.where(expression), ctx, async () => {
+      const valueOf = await values.of([expression], more);
+      return valueOf(expression);
+    });
   }
 
   private where({ at }: Expression): string {
@@ -245,6 +255,11 @@ class ClassBuilder {
   private decorate(step: string, decorator: unknown): void {
     (decorator as MethodDecorator)(this.type.prototype as never, step, {});
   }
+}
+
+/** A function whose answer the engine waits for, although its type is one whose answer is there at once. */
+function later<C, T>(ask: (given: C) => Promise<T>): (given: C) => T {
+  return (given) => new Later(ask(given)) as T;
 }
 
 /** Step names have no dot, so that these cannot be names of steps. */

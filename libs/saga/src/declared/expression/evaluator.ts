@@ -1,20 +1,10 @@
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import type { StandardSchemaIssue } from '../../definition/types/standard-schema.js';
+import { Later } from '../../shared/later.js';
+import { type EvaluationAnswer, EvaluationFailure } from './evaluation-process.js';
+import { EvaluationQueue } from './evaluation-queue.js';
 import type { Expression } from './expression.js';
-import { FILE } from './expression-worker.cjs';
 
-/** Milliseconds that the expressions of one call may take. JSONata stops itself first, unless a regular expression runs. */
-const TIMEOUT = 1_000;
-const TERMINATE_AFTER = 2 * TIMEOUT;
-/** Milliseconds until the thread has started, on a machine that is busy. */
-const START_TIMEOUT = 30_000;
-/** Megabytes. */
-const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32 };
-
-type Answer =
-  | { readonly values: readonly (string | undefined)[]; readonly failed?: undefined }
-  | { readonly failed: number; readonly message: string; readonly code?: string };
-
-/** An expression that failed, or took too long. */
+/** An expression that failed, took too long, or needed too much memory. It always fails in the same way. */
 export class ExpressionError extends Error {
   constructor(
     readonly expression: Expression,
@@ -24,71 +14,84 @@ export class ExpressionError extends Error {
   }
 }
 
-interface Thread {
-  readonly worker: Worker;
-  readonly port: MessagePort;
-  /** Counts the answers. */
-  readonly answers: Int32Array;
+/**
+ * Evaluates expressions, and checks values by JSON Schemas, in processes of their own: what values others send decides how
+ * long that takes, and how much memory. A plain path, such as `input.sku`, is followed here.
+ */
+export class Evaluator {
+  private readonly queue = new EvaluationQueue();
+
+  /**
+   * The value of each expression, each a copy that can be stored as JSON.
+   * @throws ExpressionError, by the answer
+   */
+  evaluate(expressions: readonly Expression[], data: object): Later<unknown[]> {
+    return new Later(this.valuesOf(expressions, data));
+  }
+
+  /**
+   * What is wrong with a value as JSON stores it: a provider may return a Date, for example. What cannot be stored is
+   * refused by the engine, and nothing is wrong with it here.
+   * @param schema JSON text of a JSON Schema
+   */
+  async check(schema: string, value: unknown): Promise<readonly StandardSchemaIssue[]> {
+    const text = jsonOf(value);
+    if (text === null) return [];
+    try {
+      const { issues } = await this.queue.ask({ schema, text });
+      return issues!;
+    } catch (error) {
+      if (!(error instanceof EvaluationFailure)) throw error;
+      return [{ message: `could not be checked: ${error.message}` }];
+    }
+  }
+
+  private async valuesOf(expressions: readonly Expression[], data: object): Promise<unknown[]> {
+    const values = expressions.map(({ path }) => path && followed(path, data));
+    const others = expressions.filter((_, n) => !values[n]);
+    const asked = others.length > 0 ? await this.asked(others, data) : [];
+    let next = 0;
+    return values.map((value) => (value ? value.found : asked[next++]));
+  }
+
+  private async asked(expressions: readonly Expression[], data: object): Promise<unknown[]> {
+    let answer: EvaluationAnswer;
+    try {
+      answer = await this.queue.ask({ sources: expressions.map(({ source }) => source), data });
+    } catch (error) {
+      if (!(error instanceof EvaluationFailure)) throw error;
+      if (expressions.length === 1) throw new ExpressionError(expressions[0]!, error.message);
+      // Which of them it is, is found out by asking each.
+      const values: unknown[] = [];
+      for (const one of expressions) values.push(...(await this.asked([one], data)));
+      return values;
+    }
+    const { failed, message, values } = answer;
+    if (failed !== undefined) throw new ExpressionError(expressions[failed]!, message!);
+    return values!.map((text) => (text === null ? undefined : (JSON.parse(text) as unknown)));
+  }
 }
 
 /**
- * Evaluates expressions in a thread of its own, and waits for it. The engine asks `when` and `forEach` synchronously, and
- * JSONata evaluates asynchronously. A thread can also be ended, whatever its expression does: a regular expression that
- * takes for ever blocks no event loop for longer than the timeout.
+ * The value at the end of a path, as JSONata finds it. Undefined: there is a list on the way, through which JSONata goes
+ * in its own manner.
  */
-export class Evaluator {
-  private thread: Thread | undefined;
-
-  /**
-   * Returns the value of each expression, each a copy that can be stored as JSON.
-   * @throws ExpressionError
-   */
-  evaluate(expressions: readonly Expression[], data: object): unknown[] {
-    if (expressions.length === 0) return [];
-    const thread = (this.thread ??= this.start());
-    const sources = expressions.map(({ source }) => source);
-    const answer = this.ask(thread, { sources, data }, TERMINATE_AFTER);
-    if (!answer) {
-      void thread.worker.terminate();
-      this.thread = undefined;
-      throw new ExpressionError(expressions[0]!, `it took longer than ${TERMINATE_AFTER} ms`);
-    }
-    if (answer.failed !== undefined) throw new ExpressionError(expressions[answer.failed]!, answer.message);
-    return answer.values.map((text) => (text === undefined ? undefined : (JSON.parse(text) as unknown)));
+function followed(path: readonly string[], data: object): { found: unknown } | undefined {
+  let value: unknown = data;
+  for (const name of path) {
+    if (Array.isArray(value)) return undefined;
+    const object = Object(value) === value ? (value as Record<string, unknown>) : {};
+    value = Object.hasOwn(object, name) ? object[name] : undefined;
   }
+  return { found: typeof value === 'object' ? (JSON.parse(JSON.stringify(value)) as unknown) : value };
+}
 
-  private start(): Thread {
-    const { port1, port2 } = new MessageChannel();
-    const signal = new SharedArrayBuffer(4);
-    const thread: Thread = {
-      port: port1,
-      answers: new Int32Array(signal),
-      worker: new Worker(FILE, {
-        workerData: { sagaExpressions: { port: port2, signal, timeout: TIMEOUT } },
-        transferList: [port2],
-        resourceLimits: MEMORY,
-        // Its own, without the variables of this process.
-        ...{ env: {}, execArgv: [] },
-      }),
-    };
-    // It ends with the process, and a thread without memory is started anew.
-    thread.worker.unref();
-    thread.worker.on('error', () => this.forget(thread));
-    thread.worker.on('exit', () => this.forget(thread));
-    this.ask(thread, { sources: [], data: {} }, START_TIMEOUT);
-    return thread;
-  }
-
-  private ask(thread: Thread, request: object, timeout: number): Answer | undefined {
-    const before = Atomics.load(thread.answers, 0);
-    thread.port.postMessage(request);
-    if (Atomics.wait(thread.answers, 0, before, timeout) === 'timed-out') return undefined;
-    return receiveMessageOnPort(thread.port)?.message as Answer | undefined;
-  }
-
-  private forget(thread: Thread): void {
-    if (this.thread === thread) this.thread = undefined;
-    thread.port.close();
+/** Undefined: there is no value. Null: JSON cannot represent it. */
+function jsonOf(value: unknown): string | undefined | null {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return null;
   }
 }
 
@@ -98,7 +101,7 @@ function shortened(source: string): string {
 
 let shared: Evaluator | undefined;
 
-/** One thread for all sagas of the process. */
+/** One for all sagas of the process. */
 export function sharedEvaluator(): Evaluator {
   shared ??= new Evaluator();
   return shared;

@@ -13,6 +13,8 @@ export interface Expression {
   /** The variables and secrets that it uses. */
   readonly env: readonly string[];
   readonly secrets: readonly string[];
+  /** The names of a plain path: `input.sku`. Undefined: it is anything else. */
+  readonly path?: readonly string[];
 }
 
 /** The longest expression, in characters. */
@@ -53,7 +55,19 @@ export function compileExpression(
   return {
     ...{ source, at, env: [...walk.env], secrets: [...walk.secrets] },
     names: scope.names.filter((name) => source.includes(name)),
+    path: plainPathOf(ast),
   };
+}
+
+const PLAIN = new Set(['type', 'steps', 'value', 'position']);
+
+/** Nothing of JSONata but names with dots between them: no filters, no functions, no order. */
+function plainPathOf(ast: Ast): string[] | undefined {
+  const nodes = ast.type === 'path' ? [ast, ...(ast.steps as Ast[])] : [];
+  const [, ...names] = nodes;
+  const isPlain = nodes.every((node) => Object.keys(node).every((key) => PLAIN.has(key)));
+  if (names.length === 0 || !isPlain || !names.every(({ type }) => type === 'name')) return undefined;
+  return names.map(({ value }) => String(value));
 }
 
 /**

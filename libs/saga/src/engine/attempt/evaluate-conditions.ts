@@ -4,6 +4,7 @@ import { timeReturned } from '../../definition/options/time-of.js';
 import type { Action } from '../../machine/plan.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { stepState, type SagaState } from '../../machine/saga-state.js';
+import { continueWith } from '../../shared/later.js';
 import { shown } from '../../shared/shown-value.js';
 import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import { encodeElements } from '../payload/payload.js';
@@ -16,16 +17,19 @@ export const MOST_ITEMS = 100_000;
 
 const ASKED: readonly Action['kind'][] = ['run', 'expand', 'await'];
 
+/** What follows from the first questions. Undefined: nothing, the step is to be run. */
+export type FirstAnswer = readonly SagaEvent[] | undefined;
+
 /**
  * Asks a step's `delay`, `when`, `timeout` and `forEach`, which come before its first attempt. They are functions of the
  * context, and asked here and now.
- * @returns what follows; undefined: nothing, the step is to be run
+ * @returns a promise only for answers that arrive later; it does not reject
  */
 export function askFirst(
   attempt: StepAttempt,
   state: SagaState,
-  options: { readonly maxPayloadBytes: number; readonly now: number },
-): SagaEvent[] | undefined {
+  options: { readonly maxPayloadBytes: number; readonly now: () => number },
+): FirstAnswer | Promise<FirstAnswer> {
   const { kind, node, index } = attempt.action;
   if (!ASKED.includes(kind) || index !== undefined) return undefined;
   // It was asked whether to wait.
@@ -33,25 +37,42 @@ export function askFirst(
   const { status, attempts } = stepState(state, node.name);
   const isFirst = status === 'pending' || (status === 'waiting' && attempts === 0);
   if (!isFirst) return undefined;
-  const context = attempt.context() as StepContext;
+  // A function of what is stored already: to ask it again would give the same.
+  const failed = (error: unknown): FirstAnswer => [
+    { type: 'step-started', step: node.name },
+    { ...FAILED, step: node.name, error: serializeError(error), now: options.now() },
+  ];
   try {
-    if (node.delayOf && status === 'pending' && attempts === 0) {
-      const until = timeReturned(node.delayOf(context), 'delay', options.now);
-      return [{ type: 'delay-started', step: node.name, until }];
-    }
-    if (node.when && !answered(node.when(context))) return [{ type: 'condition-false', step: node.name }];
-    if (kind === 'await') return [waitStarted(node, context, options.now)];
-    if (!node.forEach) return undefined;
-    const items = itemsOf(node.forEach(context), options.maxPayloadBytes, node.name);
-    return [{ type: 'fan-out-started', step: node.name, items }];
+    const answer = asked(attempt, status === 'pending' && attempts === 0, options);
+    return answer instanceof Promise ? answer.catch(failed) : answer;
   } catch (error) {
-    // A function of what is stored already: to ask it again would give the same.
-    const failed = { kind: 'error', unknown: false, retryable: false, random: 0 } as const;
-    return [
-      { type: 'step-started', step: node.name },
-      { type: 'step-failed', step: node.name, error: serializeError(error), now: options.now, ...failed },
-    ];
+    return failed(error);
   }
+}
+
+const FAILED = { type: 'step-failed', kind: 'error', unknown: false, retryable: false, random: 0 } as const;
+
+function asked(
+  attempt: StepAttempt,
+  isNew: boolean,
+  { maxPayloadBytes, now }: { readonly maxPayloadBytes: number; readonly now: () => number },
+): FirstAnswer | Promise<FirstAnswer> {
+  const { kind, node } = attempt.action;
+  const { name: step } = node;
+  const context = attempt.context() as StepContext;
+  if (node.delayOf && isNew)
+    return [{ type: 'delay-started', step, until: timeReturned(node.delayOf(context), 'delay', now()) }];
+  const begun = (): FirstAnswer | Promise<FirstAnswer> => {
+    if (kind === 'await') return [waitStarted(node, context, now())];
+    if (!node.forEach) return undefined;
+    return continueWith(node.forEach(context), (items) => [
+      { type: 'fan-out-started', step, items: itemsOf(items, maxPayloadBytes, step) },
+    ]);
+  };
+  if (!node.when) return begun();
+  return continueWith(node.when(context), (answer) =>
+    answered(answer) ? begun() : [{ type: 'condition-false', step }],
+  );
 }
 
 function waitStarted({ name, wait }: StepNode, context: StepContext, now: number): SagaEvent {

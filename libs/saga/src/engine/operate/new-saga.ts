@@ -15,6 +15,7 @@ type Derived = 'name' | 'version' | 'input' | 'lockKey' | 'limitKey' | 'timeout'
  * A saga of this graph, to be stored.
  * @param input JSON text
  * @param now milliseconds since the epoch, for times that are computed
+ * @param lockKey undefined: it is asked now, and cannot arrive later
  * @throws SagaValidationError when its lockKey or the key of a limit returns no key, or its timeout or sla no time
  */
 export function newSagaOf(
@@ -22,6 +23,7 @@ export function newSagaOf(
   input: string | undefined,
   given: Omit<NewSaga, Derived | 'leased'>,
   now: () => number,
+  lockKey = lockKeyOf(graph, input),
 ): Omit<NewSaga, 'leased'> {
   const { id, fresh, correlationId, priority, tags, delay, startAt, lockRejects } = given;
   checkRateKey(graph, input);
@@ -37,7 +39,7 @@ export function newSagaOf(
     name: graph.name,
     version: graph.version,
     input,
-    lockKey: lockKeyOf(graph, input),
+    lockKey,
     limitKey: limitKeyOf(graph, input),
     timeout: graph.timeoutOf ? computed(graph, 'timeout', input, given, now()) : graph.timeout,
     sla: graph.slaOf ? computed(graph, 'sla', input, given, now()) : graph.sla,

@@ -1,5 +1,6 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { SagaValidationError } from '../../errors.js';
+import { Later } from '../../shared/later.js';
 import { decodePayload } from './payload.js';
 import { returnedKeyFlaw } from './returned-key.js';
 import { serializeError } from './serialize-error.js';
@@ -12,6 +13,26 @@ import { serializeError } from './serialize-error.js';
 export function lockKeyOf(graph: SagaGraph, input: string | undefined): string | undefined {
   const { lockKey } = graph;
   return lockKey && keyOf(graph, 'lockKey', () => lockKey(decodePayload(input)));
+}
+
+/**
+ * The key of a saga's semantic lock, which may arrive later.
+ * @throws SagaValidationError as lockKeyOf()
+ */
+export async function awaitedLockKeyOf(
+  graph: SagaGraph,
+  input: string | undefined,
+): Promise<string | undefined> {
+  const { lockKey } = graph;
+  if (!lockKey) return undefined;
+  let key: unknown;
+  try {
+    key = lockKey(decodePayload(input));
+    if (key instanceof Later) key = await key.answer;
+  } catch (error) {
+    throw refusalOf(graph, 'lockKey', error);
+  }
+  return checkedKey(graph, 'lockKey', key);
 }
 
 /**
@@ -34,18 +55,26 @@ export function checkRateKey(graph: SagaGraph, input: string | undefined): void 
   if (key) keyOf(graph, 'rateLimit.key', () => key({ input: decodePayload(input) }));
 }
 
-function keyOf({ name }: SagaGraph, what: string, call: () => unknown): string {
+function keyOf(graph: SagaGraph, what: string, call: () => unknown): string {
   let key: unknown;
   try {
     key = call();
   } catch (error) {
-    throw new SagaValidationError(
-      `start(): ${what} of saga '${name}' threw: ${serializeError(error).message}. ` +
-        `Make it return a key for every input, or validate the input with @Saga({ input }).`,
-      { cause: error },
-    );
+    throw refusalOf(graph, what, error);
   }
+  return checkedKey(graph, what, key);
+}
+
+function checkedKey({ name }: SagaGraph, what: string, key: unknown): string {
   const flaw = returnedKeyFlaw(key);
   if (flaw === undefined) return key as string;
   throw new SagaValidationError(`start(): ${what} of saga '${name}' ${flaw}.`);
+}
+
+function refusalOf({ name }: SagaGraph, what: string, error: unknown): SagaValidationError {
+  return new SagaValidationError(
+    `start(): ${what} of saga '${name}' threw: ${serializeError(error).message}. ` +
+      `Make it return a key for every input, or validate the input with @Saga({ input }).`,
+    { cause: error },
+  );
 }

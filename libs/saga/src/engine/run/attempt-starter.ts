@@ -2,8 +2,8 @@ import { startsSaga } from '../../definition/graph/saga-graph.js';
 import type { StepContext } from '../../definition/types/contexts.js';
 import type { Action } from '../../machine/plan.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import type { SagaState } from '../../machine/saga-state.js';
-import { askFirst } from '../attempt/evaluate-conditions.js';
+import { type SagaState, stepState } from '../../machine/saga-state.js';
+import { askFirst, type FirstAnswer } from '../attempt/evaluate-conditions.js';
 import { StepAttempt } from '../attempt/step-attempt.js';
 import { attemptInTransaction, isFailure, type TransactionHost } from '../attempt/transactional-attempt.js';
 import type { ReportKeeper } from '../attempt/attempt-reports.js';
@@ -39,6 +39,9 @@ export interface AttemptingRun extends TransactionHost, ReportKeeper {
 
 /** Starts the attempts of one run. Their outcomes arrive in its inbox. */
 export class AttemptStarter {
+  /** Answers that arrive later, by step and round: while they are promises, they have not arrived. */
+  private later: Map<string, FirstAnswer | Promise<FirstAnswer>> | undefined;
+
   constructor(
     private readonly run: AttemptingRun,
     private readonly invoke: Invoker,
@@ -68,11 +71,25 @@ export class AttemptStarter {
       return true;
     }
     if (!when && !forEach && !delayOf && !wait?.timeoutOf) return false;
-    const { maxPayloadBytes } = this.ports;
-    const attempt = this.attemptFor(action);
-    const events = askFirst(attempt, this.run.state, { maxPayloadBytes, now: this.ports.now() });
-    for (const event of events ?? []) this.run.inbox.put({ event });
-    return events !== undefined;
+    const key = `${action.key}~${stepState(this.run.state, action.key).round}`;
+    const answer = this.later?.has(key) ? this.later.get(key) : this.ask(action, key);
+    if (answer instanceof Promise) return true;
+    for (const event of answer ?? []) this.run.inbox.put({ event });
+    return answer !== undefined;
+  }
+
+  private ask(action: Action, key: string): FirstAnswer | Promise<FirstAnswer> {
+    const { maxPayloadBytes, now } = this.ports;
+    const asked = askFirst(this.attemptFor(action), this.run.state, { maxPayloadBytes, now });
+    if (!(asked instanceof Promise)) return asked;
+    const later = (this.later ??= new Map<string, FirstAnswer | Promise<FirstAnswer>>());
+    later.set(key, asked);
+    // The saga goes on meanwhile, and asks for the answer when it decides again.
+    void asked.then((answer) => {
+      later.set(key, answer);
+      this.run.inbox.put({ wake: true });
+    });
+    return asked;
   }
 
   /** What functions of the definition are given before an attempt. */

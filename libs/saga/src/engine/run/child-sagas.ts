@@ -1,6 +1,6 @@
 import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { handlerOf } from '../../definition/options/handler-name.js';
-import { sagaLabel, type StepNode } from '../../definition/graph/saga-graph.js';
+import { type SagaGraph, sagaLabel, type StepNode } from '../../definition/graph/saga-graph.js';
 import { SagaStateError } from '../../errors.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { isTerminal } from '../../machine/saga-state.js';
@@ -14,6 +14,7 @@ import {
   withdrawEdit,
 } from '../ports/handler-calls.js';
 import { newSagaOf } from '../operate/new-saga.js';
+import { awaitedLockKeyOf } from '../payload/start-keys.js';
 import type { SagaDefinitions } from '../ports/saga-definitions.js';
 import type { SagaStore } from '../ports/saga-store.js';
 import type { Child, StoredSaga } from '../ports/stored-saga.js';
@@ -53,16 +54,24 @@ export class ChildSagas {
    * @param traceparent of the attempt that starts it; undefined: it is not measured
    * @throws SagaDefinitionError when this process does not know the saga; SagaValidationError for its lockKey
    */
-  make(node: StepNode, saga: StoredSaga, input: string | undefined, traceparent?: string): Child {
+  async make(
+    node: StepNode,
+    saga: StoredSaga,
+    input: string | undefined,
+    traceparent?: string,
+  ): Promise<Child> {
     const { priority } = saga;
     const tags = traceparent === undefined ? saga.tags : { ...saga.tags, [TRACE_TAG]: traceparent };
     const given = { id: this.ports.newId(), fresh: true, priority, tags };
     const made = node.remote
       ? { ...given, ...newHandlerCall(node.remote, saga, node.name, input) }
-      : newSagaOf(this.ports.definitions.latest(node.child!()), input, given, () =>
-          this.ports.storeClock.now(),
-        );
+      : await this.ofOwn(this.ports.definitions.latest(node.child!()), input, given);
     return { ...made, leased: false, parent: { id: saga.id, step: node.name } };
+  }
+
+  private async ofOwn(graph: SagaGraph, input: string | undefined, given: Parameters<typeof newSagaOf>[2]) {
+    const lockKey = await awaitedLockKeyOf(graph, input);
+    return newSagaOf(graph, input, given, () => this.ports.storeClock.now(), lockKey);
   }
 
   /**

@@ -90,7 +90,7 @@ export class RunChildren {
     const event = await attempts.run(attempt, this.checking(attempt));
     if (event.type !== 'step-completed') return event;
     try {
-      const child = children.make(attempt.action.node, this.saga, event.result, attempt.traceparent);
+      const child = await children.make(attempt.action.node, this.saga, event.result, attempt.traceparent);
       this.made.push(child);
       return { type: 'child-started', step: attempt.step, child: child.id };
     } catch (error) {

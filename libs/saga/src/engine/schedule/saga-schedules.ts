@@ -6,6 +6,7 @@ import type { Clock, Timer } from '../../shared/clock.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import { newSagaOf } from '../operate/new-saga.js';
+import { awaitedLockKeyOf } from '../payload/start-keys.js';
 import { encodePayload } from '../payload/payload.js';
 import { serializeError } from '../payload/serialize-error.js';
 import type { EngineLog } from '../ports/engine-log.js';
@@ -249,15 +250,17 @@ export class SagaSchedules {
     const { schedule } = graph;
     const given = await schedule.input?.({ at: new Date(at), triggered });
     const input = graph.input === undefined ? given : await definitions.checked(graph, given);
+    const text = encodePayload(input, 'input of the schedule', maxPayloadBytes);
     const saga = newSagaOf(
       graph,
-      encodePayload(input, 'input of the schedule', maxPayloadBytes),
+      text,
       {
         ...{ id: newId(), fresh: true, priority: 0 },
         ...(!triggered && { correlationId: correlationIdOf(at) }),
         ...(graph.rejectsWhileLocked && { lockRejects: true as const }),
       },
       () => this.ports.storeClock.now(),
+      await awaitedLockKeyOf(graph, text),
     );
     return schedule.overlap === 'queue' ? { ...saga, lockKey: QUEUE_KEY } : saga;
   }

@@ -1,0 +1,23 @@
+import { type Mutant, specs } from './mutant.js';
+
+/** Declared sagas and their daemon. */
+export const DECLARED_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'fail what was asked together with an expression that takes all its time',
+    find: "if (tasks.length === 1 && (only!.isSuspect || failure.kind === 'late')) only!.reject(failure);",
+    replace: 'if (tasks.length >= 1) tasks.forEach((task) => task.reject(failure));',
+    killers: [specs('declared/expression/evaluator')],
+  },
+  {
+    name: 'wait for an expression as long as it takes',
+    find: 'timer = setTimeout(() => resolve(late), timeout);',
+    replace: 'void late;',
+    killers: [specs('declared/expression/evaluator')],
+  },
+  {
+    name: 'start a step before its condition has an answer',
+    find: 'if (answer instanceof Promise) return true;',
+    replace: 'if (answer instanceof Promise) return false;',
+    killers: [specs('engine/run/later-answers')],
+  },
+];
