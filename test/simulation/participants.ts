@@ -1,5 +1,6 @@
 import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { StepRejectedError, UnknownOutcomeError } from '../../libs/saga/src/errors.js';
+import { never } from '../../libs/saga/src/testing/never.js';
 import type { Rng, Dice } from './rng.js';
 import type { SimulatedTransaction } from './database.js';
 import { effectKeyOf } from './effect-key.js';
@@ -81,7 +82,7 @@ export class Participants {
     const [first, second] = method.split(' ');
     const node = graph.steps.get(second ?? first!)!;
     const kind = second === undefined ? 'run' : (first as 'undo' | 'probe');
-    if (!caller.life.call()) return new Promise(() => undefined);
+    if (!caller.life.call()) return never();
     this.checker.called({ kind, node, ctx, worker: caller.worker, payload });
     const effect = this.effect(effectKeyOf(ctx));
     effect.calls += 1;

@@ -7,6 +7,7 @@ import { placeSaga, type StartedSaga } from '../../libs/saga/src/shards/place-sa
 import { idOnShard } from '../../libs/saga/src/shards/shard-id.js';
 import { Shard } from '../../libs/saga/src/shards/shard.js';
 import { ShardedEngine } from '../../libs/saga/src/shards/sharded-engine.js';
+import { never } from '../../libs/saga/src/testing/never.js';
 import { ConnectionGone, type ForgetfulDatabase, partBy } from './forgetful-database.js';
 import type { Dice } from './rng.js';
 import { SimulatedClock } from './simulated-clock.js';
@@ -16,7 +17,6 @@ const LEASE = 5_000;
 /** Milliseconds between two looks at each shard. */
 export const POLL = 1_000;
 const QUIET = { debug: () => undefined, log: () => undefined, warn: () => undefined, error: () => undefined };
-const NEVER = new Promise<never>(() => undefined);
 
 /** A database of the world, with what it says of itself as a shard. */
 export interface SimulatedShard {
@@ -93,7 +93,7 @@ export class ShardedProcess {
       return {
         graph: buildSagaGraph(type),
         // A process that is dead does not ask the outside for anything.
-        invoke: (method: string, ctx: object) => (life.isAlive ? instance[method]!(ctx) : NEVER),
+        invoke: (method: string, ctx: object) => (life.isAlive ? instance[method]!(ctx) : never()),
       };
     });
     return new SagaEngine(
@@ -116,7 +116,7 @@ export class ShardedProcess {
   private async send<T>(database: ForgetfulDatabase, call: () => Promise<T>): Promise<T> {
     const { timeline, dice, life } = this.options;
     const pass = () => new Promise<void>((resolve) => void timeline.after(dice.long(0.2, 50), resolve, life));
-    if (!life.call()) return NEVER;
+    if (!life.call()) return never();
     await pass();
     if (database.isDown) throw new ConnectionGone();
     const answer = await call();

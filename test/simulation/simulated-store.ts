@@ -23,6 +23,7 @@ import type {
   SentSignal,
   StoredSaga,
 } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import { never } from '../../libs/saga/src/testing/never.js';
 import { sessionOf } from '../models/transaction-model.js';
 import type { Dice } from './rng.js';
 import { Database, SimulatedTransaction } from './database.js';
@@ -34,8 +35,6 @@ import type { Life, Timeline } from './timeline.js';
 const SILENCE_TIMEOUT = 20_000;
 /** A statement whose connection broke may still be executed, so much later (ms). */
 const LATEST = 20_000;
-
-const NEVER = new Promise<never>(() => undefined);
 
 export interface SendOptions {
   /** It may be executed after its connection broke. */
@@ -209,7 +208,7 @@ export class SimulatedStore implements SagaStore {
     execute: () => Promise<T>,
     { mayBeLate = false, isInteractive = false }: SendOptions = {},
   ): Promise<T> {
-    if (!this.call()) return NEVER;
+    if (!this.call()) return never();
     const { timeline, weather, database } = this.world;
     const [there, back] = [this.dice.long(...weather.delay), this.dice.long(...weather.delay)];
     return new Promise<T>((resolve, reject) => {

@@ -1,3 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describeFailure, describeViolations } from './describe-failure.js';
 import { PROMISES } from './promises.js';
 import { FAMILIES } from './families.js';
@@ -123,6 +126,20 @@ describe('a scenario', () => {
   test('is another one for each seed', async () => {
     const [a, b] = await Promise.all([7, 8].map((seed) => simulate(scenarioOf(seed), true)));
     expect(a!.log).not.toEqual(b!.log);
+  });
+
+  test('leaves nothing in memory once it is over, whichever processes were killed in it', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const play = async (seed: number) => {
+      const scenario = scenarioOf(seed);
+      await simulate(scenario);
+      return new WeakRef(scenario);
+    };
+    const played = [await play(7), await play(8), await play(9)];
+    await sleep(0);
+    collect();
+    expect(played.filter((scenario) => scenario.deref() !== undefined)).toEqual([]);
   });
 
   test('goes on without a part that is left out, and all else in it stays as it was', () => {

@@ -2,6 +2,7 @@ import type { StepNode } from '../definition/graph/saga-graph.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
 import { UnknownOutcomeError } from '../errors.js';
 import { type CallWorld, withinCall } from './current-call.js';
+import { never } from './never.js';
 import type { TestCall } from './test-call.js';
 
 /** What is to go wrong with a method. */
@@ -104,7 +105,7 @@ export class ScriptedCalls {
     call.outcome = 'unknown';
     // The step's own timeout, or its heartbeat, ends it, in virtual time; without one it says itself that it cannot tell.
     const isWatched = node?.heartbeat !== undefined && call.method === node.name;
-    if (node?.timeout !== undefined || isWatched) return new Promise<never>(() => undefined);
+    if (node?.timeout !== undefined || isWatched) return never();
     throw new UnknownOutcomeError(`${call.method} took effect, but its response was lost`);
   }
 

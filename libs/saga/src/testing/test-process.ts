@@ -1,6 +1,7 @@
 import type { SagaStore } from '../engine/ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from '../engine/ports/checkpoint.js';
 import { stepState } from '../machine/saga-state.js';
+import { never } from './never.js';
 import type { Life } from './virtual-time.js';
 
 /** Where a process dies: at a checkpoint, before it is stored or after, counted from 1 or by the step that it records. */
@@ -8,9 +9,6 @@ export interface CrashPoint {
   readonly when: 'before' | 'after';
   readonly checkpoint: number | string;
 }
-
-/** What became of a process that is gone is never known. */
-const NEVER = new Promise<never>(() => undefined);
 
 /** A process that may die at a checkpoint. Another process continues its sagas. */
 export class TestProcess implements Life {
@@ -45,7 +43,7 @@ export class TestProcess implements Life {
         const method = member as (...args: unknown[]) => unknown;
         return (...args: unknown[]) => {
           if (key === 'isTransient') return target.isTransient(args[0]);
-          return this.isAlive ? this.answered(method.apply(target, args) as Promise<unknown>) : NEVER;
+          return this.isAlive ? this.answered(method.apply(target, args) as Promise<unknown>) : never();
         };
       },
     });
@@ -57,7 +55,7 @@ export class TestProcess implements Life {
       const checkpoint = await work(manager);
       const crash = this.crashAt([checkpoint]);
       if (crash === 'before') this.crash();
-      if (!this.isAlive) return NEVER;
+      if (!this.isAlive) return never();
       late = crash === 'after';
       return checkpoint;
     });
@@ -71,7 +69,7 @@ export class TestProcess implements Life {
     const crash = this.crashAt(checkpoints);
     if (crash === 'before') {
       this.crash();
-      return NEVER;
+      return never();
     }
     const result = await write();
     if (crash === 'after') this.crash();
@@ -80,7 +78,7 @@ export class TestProcess implements Life {
 
   private async answered<T>(answer: Promise<T>): Promise<T> {
     const result = await answer;
-    return this.isAlive ? result : NEVER;
+    return this.isAlive ? result : never();
   }
 
   private crashAt(checkpoints: readonly Checkpoint[]): CrashPoint['when'] | undefined {
