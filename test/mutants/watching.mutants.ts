@@ -69,6 +69,12 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     killers: [simulated, specs('run-reports')],
   },
   {
+    name: 'record an interrupted attempt before its last heartbeat is stored',
+    find: 'if (this.hasUnsavedReports) await this.storeReports();',
+    replace: '',
+    killers: [specs('lease-reports')],
+  },
+  {
     name: 'go on with an attempt that sends no heartbeat',
     find: 'if (due > this.clock.monotonic()) this.look(due); else this.over();',
     replace: 'this.look(Math.max(due, this.clock.monotonic() + 1_000));',

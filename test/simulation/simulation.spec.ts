@@ -51,6 +51,7 @@ const FOUND_WITH_HEARTBEATS: readonly (readonly [seed: number, what: string])[] 
   [16, 'reports that were sent earlier and arrived later replaced newer ones'],
   [23, 'the details of a step were forgotten before its end was recorded'],
   [461, 'a run that waited for a slot waited for no time, again and again'],
+  [27362588, 'a shutdown recorded an interrupted step as failed before its last heartbeat was stored'],
 ];
 
 /** In which the checker saw a broken promise where none was broken. */

@@ -36,7 +36,7 @@ describe('what a transactional step committed', () => {
     const ended = run.advance();
     await staged.passed;
     run.drain();
-    run.interrupt();
+    await run.interrupt();
     // As far as it comes without the commit.
     await new Promise((resolve) => setImmediate(resolve));
     committed.open();
@@ -68,7 +68,7 @@ test('a transactional step that ends after the run has given the saga back is ro
   const ended = run.advance();
   await started.passed;
   run.drain();
-  run.interrupt();
+  await run.interrupt();
   expect(await ended).toMatchObject({ type: 'released' });
   goesOn.open();
   await rolledBack.passed;

@@ -192,8 +192,9 @@ export class SagaRun implements ActingRun, ReceivingRun, WrittenRun {
     this.attempts.abort('shutdown', 'The process is shutting down');
   }
 
-  /** Those that do not are recorded as unknown, and the lease is given back. */
-  interrupt(): void {
+  /** Those that do not are recorded as unknown once their last reports are stored, and the lease is given back. */
+  async interrupt(): Promise<void> {
+    if (this.hasUnsavedReports) await this.storeReports();
     this.inbox.put({ event: { type: 'interrupted', now: this.ports.now() } });
   }
 

@@ -124,8 +124,15 @@ test('a transactional step leaves its reports to the next renewal, whatever othe
 });
 
 describe('the last details of an attempt are stored before its failure is', () => {
-  /** Stored reports, at the checkpoints of a saga whose only step ends like this. */
-  async function storedAt(end: () => unknown): Promise<(string | undefined)[]> {
+  /**
+   * Stored reports, at the checkpoints of a saga whose only step ends like this.
+   * @param isInterrupted the process shuts down as soon as the step has begun
+   */
+  async function storedAt(
+    end: (context: StepContext) => unknown,
+    isInterrupted = false,
+  ): Promise<(string | undefined)[]> {
+    const began = new Gate<void>();
     const hub = new MemoryWakeupHub();
     const stored: (string | undefined)[] = [];
     class Store extends MemorySagaStore {
@@ -140,10 +147,12 @@ describe('the last details of an attempt are stored before its failure is', () =
         return super.checkpoint(...given);
       }
     }
-    const graph = graphOf(stepOf('load'));
-    const invoke = async (_: string, context: unknown) => {
-      await (context as StepContext).heartbeat('last');
-      return end();
+    const graph = graphOf(stepOf('load', { idempotent: !isInterrupted }));
+    const invoke = async (_: string, given: unknown) => {
+      const context = given as StepContext;
+      await context.heartbeat(isInterrupted ? 'first' : 'last');
+      began.open();
+      return end(context);
     };
     const engine = new SagaEngine(
       new Store({ wakeup: hub.wakeup() }),
@@ -152,7 +161,7 @@ describe('the last details of an attempt are stored before its failure is', () =
       { latest: () => graph, checked: async (_, input) => input },
       {
         ...{ workerId: 'worker', lease: LEASE, maxPayloadBytes: 1_000 },
-        worker: { concurrency: 1, shutdownTimeout: 1_000, maxTakeovers: 3 },
+        worker: { concurrency: 1, shutdownTimeout: 500, maxTakeovers: 3 },
       },
       log,
     );
@@ -160,12 +169,22 @@ describe('the last details of an attempt are stored before its failure is', () =
     try {
       const id = newId();
       await engine.submit({ id, fresh: true, name: 'test', version: 1, priority: 0, step: 'load' });
-      await engine.waiters.wait(id);
+      if (isInterrupted) await began.opened;
+      else await engine.waiters.wait(id);
       return stored;
     } finally {
       await engine.stop();
     }
   }
+
+  test('if it is interrupted by a shutdown, and does not run again', async () => {
+    const goesOn = async (context: StepContext) => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await context.heartbeat('last');
+      await new Promise(() => undefined);
+    };
+    expect((await storedAt(goesOn, true)).at(-1)).toContain('"details":"last"');
+  });
 
   const fail = () => {
     throw new Error('no');

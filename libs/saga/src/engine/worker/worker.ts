@@ -183,7 +183,7 @@ export class Worker implements ClaimingWorker {
       );
       for (const run of this.runs.values()) run.abortForShutdown();
       await this.endedWithin(ABORT_GRACE);
-      for (const run of this.runs.values()) run.interrupt();
+      for (const run of this.runs.values()) void run.interrupt();
       await this.endedWithin(this.options.shutdownTimeout + ABORT_GRACE);
     }
     this.leases.stop();
