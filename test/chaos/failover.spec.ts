@@ -1,4 +1,4 @@
-import { Saga, Step, type StepContext } from '../../libs/saga/src/index.js';
+import { Saga, SagaNotFoundError, Step, type StepContext } from '../../libs/saga/src/index.js';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
 import { Gate, pause, until } from '../support/gate.js';
 import { type TestApp, TestApps } from '../support/test-app.js';
@@ -162,6 +162,29 @@ describe('after a failover', () => {
     const again = await app.sagas.get({ saga: Order, correlationId: 'lost' });
     expect(again).toMatchObject({ id, tags: { of: 'mine' }, input: { n: 1 } });
     expect(await app.sagas.history(id)).toMatchObject([{ action: 'put-back' }]);
+  });
+
+  test('a saga that was deleted is not started again, by whichever process knows of it', async () => {
+    charge.open();
+    ship.open();
+    const options = { worker: false } as const;
+    const starter = await apps.start({ sagas: [Order], dataSource: { url: servers.url }, options });
+    const { id } = await starter.sagas.start(Order, {});
+    await app.sagas.wait(id);
+    await pause(5);
+    expect(await app.sagas.cleanup({ olderThan: '1ms' })).toMatchObject({ deleted: 1 });
+    await until(() =>
+      rows(servers.standby, 'SELECT FROM saga.deleted')
+        .then((found) => found.length > 0)
+        .catch(() => false),
+    );
+    calls.length = 0;
+    await failOver(async () => undefined);
+    // Each puts back what it knows before it stores anything else.
+    for (const { sagas } of [starter, app])
+      await sagas.wait((await sagas.start(Order, {})).id, { timeout: '60s' });
+    await expect(starter.sagas.get(id)).rejects.toThrow(SagaNotFoundError);
+    expect(calls.filter((key) => key.startsWith(id))).toEqual([]);
   });
 
   test('nothing is written on the server that was the primary, though the address leads to it again', async () => {

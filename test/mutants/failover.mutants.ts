@@ -1,4 +1,5 @@
 import { type Mutant, specs, testsOf } from './mutant.js';
+import { contract } from './store-contract.js';
 
 const killers = [specs('decide-put-back')];
 const window = [specs('recent-sagas')];
@@ -89,5 +90,29 @@ export const FAILOVER_MUTANTS: readonly Mutant[] = [
     find: 'if (this.ports.store.lastFailoverAt === this.handled) return undefined;',
     replace: 'return undefined;',
     killers: forgetting,
+  },
+  {
+    name: 'start a saga again that was deleted',
+    find: 'const missing = known.filter(({ id }) => !stored.has(id));',
+    replace: 'const missing = known.filter(({ id }) => (stored.get(id)?.epoch ?? Infinity) > 2_000_000_000);',
+    killers: forgetting,
+  },
+  {
+    name: 'keep no record of sagas that were deleted',
+    find: 'WHERE i.id = ANY(family) AND i.finished_at > now() - ${KNOWN_FOR} ON CONFLICT (id) DO UPDATE SET at = now();',
+    replace: 'WHERE false;',
+    killers: contract('counts as further|that was deleted'),
+  },
+  {
+    name: 'repeat a start whose saga was deleted since',
+    find: 'const left = batch.filter(({ id, fresh }) => !fresh || !deleted.has(id));',
+    replace: 'const left = batch;',
+    killers: [specs('deleted-sagas')],
+  },
+  {
+    name: 'start a saga again whose end was reported',
+    find: 'if (entry && !entry.last) this.forget(entry);',
+    replace: '',
+    killers: [specs('deleted-sagas')],
   },
 ];

@@ -1,6 +1,7 @@
 import type { Checkpoint, CheckpointResult } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import type { Edit, SagaStore, StoreTarget } from '../../libs/saga/src/engine/ports/saga-store.js';
-import type { StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import { BEYOND } from '../../libs/saga/src/engine/ports/put-back.js';
+import type { NewSaga, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
 import { EPOCH } from './simulated-clock.js';
@@ -17,7 +18,10 @@ interface Commit {
   readonly repeat: (store: MemorySagaStore) => Promise<unknown>;
 }
 
-const CHANGING = ['start', 'checkpoint', 'claim', 'giveBack', 'renew', 'signal', 'watch', 'reserve'] as const;
+const CHANGING = [
+  ...(['start', 'checkpoint', 'claim', 'giveBack', 'renew', 'signal', 'watch', 'reserve'] as const),
+  'cleanup',
+] as const;
 
 /** The parts of a store whose statements begin with their name. */
 const PARTS = ['pauses', 'stepSlots'] as const;
@@ -34,6 +38,8 @@ export class ForgetfulDatabase {
   ledger: string[] = [];
   /** Commits that were forgotten. */
   forgotten = 0;
+  /** Sagas that ended, were deleted, and were started again. */
+  readonly revived = new Set<string>();
   private commits: Commit[] = [];
   private repeatedAt: number | undefined;
 
@@ -46,6 +52,7 @@ export class ForgetfulDatabase {
     if (name === 'transact') return this.transact(...(parameters as Parameters<SagaStore['transact']>));
     const [part, statement] = name.split('.') as [keyof Parts, string | undefined];
     if (statement !== undefined) return this.partly(part, statement, parameters);
+    if (name === 'start') await this.noteRevived(parameters[0] as readonly NewSaga[]);
     if (name === 'edit') return this.edit(...(parameters as Parameters<SagaStore['edit']>));
     const repeat = (store: MemorySagaStore) =>
       (store as unknown as Record<string, (...given: readonly unknown[]) => Promise<unknown>>)[name]!(
@@ -69,6 +76,11 @@ export class ForgetfulDatabase {
     }
     this.repeatedAt = undefined;
     this.era += 1;
+  }
+
+  private async noteRevived(sagas: readonly NewSaga[]): Promise<void> {
+    const revisions = await this.memory.revisions(sagas.map(({ id }) => id));
+    for (const { id, epoch } of revisions) if (epoch === BEYOND) this.revived.add(id);
   }
 
   private partly(part: keyof Parts, name: string, parameters: readonly unknown[]): Promise<unknown> {

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { Saga, Step, StepRejectedError, SubSaga } from '../../libs/saga/src/index.js';
 import { buildSagaGraph } from '../../libs/saga/src/definition/build/build-saga-graph.js';
+import { BEYOND } from '../../libs/saga/src/engine/ports/put-back.js';
 import type { SagaStore, StoredSummary } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { newSagaOf } from '../../libs/saga/src/engine/operate/new-saga.js';
@@ -174,7 +175,28 @@ export class ForgettingWorld implements EndOfWorld {
       );
     for (let n = 0; n < this.dice.int(1, 4); n += 1)
       this.timeline.after(this.dice.int(1_000, TROUBLE_UNTIL), () => this.failOver());
+    this.cleanUp(sagas.all);
     await this.timeline.run(() => this.timeline.now >= END);
+  }
+
+  /** What has ended is deleted soon, again and again. A failover may lose the deletion as well. */
+  private cleanUp(types: readonly Type[]): void {
+    const dice = this.chance.for('cleanup');
+    if (!dice.happens(0.6)) return;
+    const every = dice.int(500, 10_000);
+    const age = dice.among([0, 1_000, 10_000]);
+    const tick = () => {
+      this.timeline.after(every, tick);
+      if (this.database.isDown || this.timeline.now > TROUBLE_UNTIL * 2) return;
+      for (const type of types) void this.database.execute('cleanup', [buildSagaGraph(type).name, age]);
+    };
+    tick();
+  }
+
+  /** Those of these sagas that were deleted. */
+  async deleted(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const revisions = await this.database.memory.revisions(ids);
+    return new Set(revisions.filter(({ epoch }) => epoch === BEYOND).map(({ id }) => id));
   }
 
   /** All sagas, as they are stored in the end. */
@@ -184,6 +206,10 @@ export class ForgettingWorld implements EndOfWorld {
 
   get ledger(): readonly string[] {
     return this.database.ledger;
+  }
+
+  get revived(): ReadonlySet<string> {
+    return this.database.revived;
   }
 
   load(id: string): Promise<StoredSaga | undefined> {
@@ -283,12 +309,16 @@ export class ForgettingWorld implements EndOfWorld {
 export interface EndOfWorld {
   readonly acknowledged: ReadonlySet<string>;
   readonly failures: readonly string[];
+  /** Sagas that were deleted after their end, and started again. Default: none. */
+  readonly revived?: ReadonlySet<string>;
   readonly outside: Outside;
   /** What transactions have written, in order. */
   readonly ledger: readonly string[];
   /** All sagas, as they are stored. */
   sagas(): Promise<readonly StoredSummary[]>;
   load(id: string): Promise<StoredSaga | undefined>;
+  /** Those of these sagas that were deleted after their end. Default: none. */
+  deleted?(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** The database of a saga: a lock key holds in one. Default: there is one. */
   databaseOf?(id: string): unknown;
 }
@@ -298,12 +328,16 @@ export async function brokenPromises(world: EndOfWorld): Promise<string[]> {
   const sagas = await world.sagas();
   const known = new Map(sagas.map((saga) => [saga.id, saga]));
   const broken = world.failures.map((message) => `a start failed: ${message}`);
-  for (const id of world.acknowledged) if (!known.has(id)) broken.push(`${id} is forgotten`);
+  const missing = [...world.acknowledged, ...[...world.outside.effects.values()].map(({ sagaId }) => sagaId)];
+  const deleted = await world.deleted?.(missing.filter((id) => !known.has(id)));
+  for (const id of world.revived ?? []) broken.push(`${id} was deleted, and is started again`);
+  for (const id of world.acknowledged)
+    if (!known.has(id) && !deleted?.has(id)) broken.push(`${id} is forgotten`);
   const parents = new Map<string, string>();
   for (const { id, status } of sagas) if (!isTerminal(status)) broken.push(`${id} is still ${status}`);
   for (const [key, { sagaId, calls }] of world.outside.effects) {
     const saga = known.get(sagaId);
-    if (!saga) broken.push(`${key} was done, and its saga is not there`);
+    if (!saga && !deleted?.has(sagaId)) broken.push(`${key} was done, and its saga is not there`);
     if (key.endsWith(':notify') && calls > 1) broken.push(`${key} ran ${calls} times`);
     if (saga?.status === 'completed' && key.endsWith(':compensate')) broken.push(`${key} was undone`);
     const done = key.endsWith(':compensate') || world.outside.effects.has(`${key}:compensate`);

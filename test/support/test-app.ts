@@ -33,7 +33,7 @@ export interface TestApp {
 class TestModule {}
 
 const SAGA_TABLES = [
-  ...['instance', 'step', 'signal', 'operation', 'task', 'graph'],
+  ...['instance', 'step', 'signal', 'operation', 'task', 'deleted', 'graph'],
   ...['rate_limit', 'concurrency', 'schedule', 'step_pause', 'outbox', 'inbox'],
 ];
 /**

@@ -21,6 +21,7 @@ import { SlotWatch } from './worker/slot-watch.js';
 import { Submissions } from './worker/submissions.js';
 import { Worker } from './worker/worker.js';
 import type { RunListener } from './worker/worker-ports.js';
+import { isTerminal } from '../machine/saga-state.js';
 import { Recovery } from './write/recovery.js';
 import { SagaEdits } from './write/saga-edits.js';
 import { SagaWriters } from './write/saga-writers.js';
@@ -100,10 +101,15 @@ export function buildParts(given: EnginePorts, sagas: readonly RunnableSaga[], o
   };
 }
 
-/** A saga that is missing may yet be put back after a failover. */
+/** A saga that is missing may yet be put back after a failover, and one that has ended elsewhere is not started again. */
 function watchedStore(store: SagaStore, recovery: Recovery | undefined): OutcomeWaitersOptions['store'] {
   return {
-    watch: (ids) => store.watch(ids),
+    watch: async (ids) => {
+      const settled = await store.watch(ids);
+      for (const saga of settled)
+        if (!('unreadable' in saga) && isTerminal(saga.state.status)) recovery?.recent.ended(saga.id);
+      return settled;
+    },
     missing: async (ids) => (recovery?.isRecent ? [] : store.missing(ids)),
   };
 }

@@ -59,7 +59,6 @@ export function postgresEngine(
     options: {
       ...options,
       ...parts.engine,
-      recovery: recoveryOf(options, registry),
       workerId: `${hostname()}:${process.pid}:${parts.processName}`,
     },
     log,
@@ -76,12 +75,4 @@ export function postgresEngine(
     ...{ engine, registry, options, graphs, cleanup, database: sql.database },
     list: standby && listOnStandby(standby, options, engine),
   };
-}
-
-/** What cleanup may have deleted is not started again. */
-function recoveryOf(
-  { recovery }: Pick<ResolvedSagaOptions, 'recovery'>,
-  { retentions }: Pick<SagaRegistry, 'retentions'>,
-): EngineOptions['recovery'] {
-  return recovery && { ...recovery, window: Math.min(recovery.window, ...retentions.values()) };
 }

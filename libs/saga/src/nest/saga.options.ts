@@ -7,6 +7,7 @@ import type { RetryPolicy } from '../definition/options/retry-policy.js';
 import { SagaConfigurationError } from '../errors.js';
 import { shown } from '../shared/shown-value.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
+import { LONGEST_RECOVERY_WINDOW } from '../engine/ports/put-back.js';
 import type { OperatorAction } from '../engine/ports/operation.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
@@ -93,8 +94,8 @@ export interface SagaModuleOptions {
   /**
    * What a process puts back after a failover that has lost commits: the starts that it acknowledged, and the progress of
    * the sagas that it ran, within this time before the failover. It takes memory, up to `maxRecoveryBytes`. 0 or `false`:
-   * nothing is kept, and what was lost runs again or is forgotten. docs/reliability.md lists what is covered. Default:
-   * `'60s'`.
+   * nothing is kept, and what was lost runs again or is forgotten. At most 1 h. docs/reliability.md lists what is covered.
+   * Default: `'60s'`.
    */
   recoveryWindow?: Duration | false;
   /**
@@ -342,7 +343,7 @@ function readRecovery(
 ): RecoveryBounds | undefined {
   const bytes = whole(maxRecoveryBytes, 'maxRecoveryBytes', reader);
   if (recoveryWindow === false) return undefined;
-  const window = reader.duration(recoveryWindow, 'recoveryWindow', LONGEST_TIMER);
+  const window = reader.duration(recoveryWindow, 'recoveryWindow', LONGEST_RECOVERY_WINDOW);
   return window === 0 ? undefined : { window, bytes };
 }
 

@@ -1,6 +1,18 @@
 import type { Checkpoint } from './checkpoint.js';
 import type { Lease, Parent } from './stored-saga.js';
 
+/** The `epoch` and the `checkpoints` of a saga that was deleted: more than any saga has. */
+export const BEYOND = 2_147_483_647;
+
+/** The maximum time (ms) for which a process knows what it would put back: see `recoveryWindow`. */
+export const LONGEST_RECOVERY_WINDOW = 3_600_000;
+
+/**
+ * A saga that was deleted is remembered for so long (ms), if it ended as lately: as long as a process may know it, and the
+ * time of an outage more. Without it, a process would take the missing row for a start that was lost, and start it again.
+ */
+export const DELETION_KNOWN_FOR = 2 * LONGEST_RECOVERY_WINDOW;
+
 /** How far a saga has come, as it is stored. */
 export interface SagaRevision {
   readonly id: string;

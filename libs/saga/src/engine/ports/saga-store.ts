@@ -340,7 +340,10 @@ export interface SagaStore {
   ended(ids: readonly string[]): Promise<StoredSaga[]>;
   /** Which of these are settled by now; the others will be announced when they are. */
   watch(ids: readonly string[]): Promise<(StoredSaga | UnreadableSaga)[]>;
-  /** How far these sagas have come, of those that exist. */
+  /**
+   * How far these sagas have come, of those that exist. Those that were deleted soon after their end (`DELETION_KNOWN_FOR`)
+   * are `BEYOND`, so that nothing of them is put back. A saga that is not among them was never stored, or was lost.
+   */
   revisions(ids: readonly string[]): Promise<readonly SagaRevision[]>;
   /**
    * Those of these sagas that differ from what was seen of them, and those that do not exist: see `seenOf`. Reads, and marks

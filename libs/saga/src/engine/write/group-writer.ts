@@ -4,8 +4,11 @@ import { transientWait } from '../../shared/transient-wait.js';
 import { TURN_BUDGET } from '../../shared/turn-budget.js';
 
 export interface GroupWriterOptions<Item, Result> {
-  /** Writes a batch in one statement: all of it or nothing. Results in the order of the items. */
-  readonly write: (batch: Item[]) => Promise<Result[]>;
+  /**
+   * Writes a batch in one statement: all of it or nothing. Results in the order of the items.
+   * @param isRepeated it may have been written already: the answer to an earlier try was lost
+   */
+  readonly write: (batch: Item[], isRepeated: boolean) => Promise<Result[]>;
   readonly isTransient: (error: unknown) => boolean;
   /** Statements in flight side by side, at most. */
   readonly lanes: number;
@@ -138,7 +141,10 @@ export class GroupWriter<Item, Result> {
     for (const { size } of batch) TURN_BUDGET.spend(size);
     let results: Result[];
     try {
-      results = await this.options.write(batch.map(({ item }) => item));
+      results = await this.options.write(
+        batch.map(({ item }) => item),
+        attempt > 0,
+      );
     } catch (error) {
       return this.failed(batch, error, attempt);
     }
@@ -160,8 +166,8 @@ export class GroupWriter<Item, Result> {
     if (!this.options.isTransient(error)) {
       if (batch.length === 1) return batch[0]!.reject(error);
       const half = batch.length >> 1;
-      await this.flush(batch.slice(0, half));
-      return this.flush(batch.slice(half));
+      await this.flush(batch.slice(0, half), attempt);
+      return this.flush(batch.slice(half), attempt);
     }
     const deadline = this.options.clock.monotonic() - (this.closed ? 0 : this.options.patience);
     const left = batch.filter(({ since, reject }) => {

@@ -117,6 +117,12 @@ export class RecentSagas {
     this.add(entry, isReplaced ? made.size : made.size + CHECKPOINT_BYTES);
   }
 
+  /** Another process has ended the saga, and would put it back: it is not started again here. */
+  ended(id: string): void {
+    const entry = this.known.get(id);
+    if (entry && !entry.last) this.forget(entry);
+  }
+
   /** Others go on with the saga: what was known of its progress does not count any more. That it was started does. */
   outlive(entry: KnownSaga): void {
     if (!entry.start) return this.forget(entry);
@@ -135,9 +141,19 @@ export class RecentSagas {
     return this.queue.all().filter(({ isForgotten }) => !isForgotten);
   }
 
+  /** Is something kept that is older than the window? */
+  get hasOutlived(): boolean {
+    const { first } = this.queue;
+    return first !== undefined && first.queuedAt < this.oldest;
+  }
+
+  private get oldest(): number {
+    return this.clock.monotonic() - this.bounds.window;
+  }
+
   /** Forgets what is too old, or too much. */
   trim(): void {
-    const oldest = this.clock.monotonic() - this.bounds.window;
+    const { oldest } = this;
     for (let entry = this.queue.first; entry; entry = this.queue.first) {
       if (!entry.isForgotten && entry.queuedAt >= oldest && this.bytes <= this.bounds.bytes) break;
       this.queue.shift();

@@ -63,15 +63,19 @@ export class Recovery {
   }
 
   /**
-   * The scheduled look.
+   * The scheduled look. Nothing is forgotten while the database cannot be reached: an outage may be longer than the window,
+   * and end with a failover.
    * @param asks this process may send nothing to the database by itself, and would not notice a failover
    */
   look(asks: boolean): void {
-    this.recent.trim();
-    if (this.recent.size === 0) return;
-    const asked = asks ? this.ports.store.revisions([]) : Promise.resolve();
+    const { recent } = this;
+    if (recent.size === 0) return;
+    const asked = asks || recent.hasOutlived ? this.ports.store.revisions([]) : Promise.resolve();
     // If it fails, the next look asks again.
-    void asked.then(() => this.ready()).catch(() => undefined);
+    void asked
+      .then(() => this.ready())
+      .then(() => recent.trim())
+      .catch(() => undefined);
   }
 
   /** From now on, transient errors are final. */

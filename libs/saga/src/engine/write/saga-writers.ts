@@ -1,6 +1,8 @@
 import type { Durability } from '../../definition/options/saga-options.js';
 import type { Clock } from '../../shared/clock.js';
+import type { StoreClock } from '../../shared/store-clock.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
+import { BEYOND } from '../ports/put-back.js';
 import { sizeOfSignal, sizeOfStart } from '../ports/payload-size.js';
 import type { SagaDefinitions } from '../ports/saga-definitions.js';
 import type {
@@ -41,6 +43,7 @@ export interface SagaWritersPorts {
   readonly bindings: SagaBindings;
   readonly definitions: Pick<SagaDefinitions, 'awaitedSignals'>;
   readonly observers: SagaObservers;
+  readonly storeClock: StoreClock;
   readonly clock: Clock;
   readonly random: () => number;
   /** Undefined: nothing is put back after a failover. */
@@ -69,7 +72,10 @@ export class SagaWriters {
     this.starts = new WritersByDurability((durability) =>
       this.group<NewSaga, StartResult>({
         sizeOf: (saga) => sizeOfStart(saga) + stepsOf(saga) * CHARACTERS_PER_STEP,
-        write: (batch) => retry.reached(() => store.start(batch, lease, durability)),
+        write: (batch, isRepeated) =>
+          retry.reached(() =>
+            isRepeated ? this.startOnce(batch, durability) : store.start(batch, lease, durability),
+          ),
         patience: CALL_MAX_WAIT_MS,
       }),
     );
@@ -168,6 +174,17 @@ export class SagaWriters {
       onTransientError: (error) => retry.failed(error),
       ...options,
     });
+  }
+
+  /** Starts that may have been stored by an earlier try. Those of which the saga has ended and was deleted since are not repeated. */
+  private async startOnce(batch: readonly NewSaga[], durability: Durability): Promise<StartResult[]> {
+    const { store, lease, storeClock } = this.ports;
+    const revisions = await store.revisions(batch.map(({ id }) => id));
+    const deleted = new Set(revisions.filter(({ epoch }) => epoch === BEYOND).map(({ id }) => id));
+    const left = batch.filter(({ id, fresh }) => !fresh || !deleted.has(id));
+    const results = left.length > 0 ? await store.start(left, lease, durability) : [];
+    const byId = new Map(left.map(({ id }, n) => [id, results[n]!]));
+    return batch.map(({ id }) => byId.get(id) ?? { created: true, leased: false, now: storeClock.now() });
   }
 
   private async checkpointRelaxed(made: MadeCheckpoint): Promise<CheckpointResult> {

@@ -1,10 +1,11 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { PutBack } from '../../engine/ports/put-back.js';
+import { BEYOND, type PutBack } from '../../engine/ports/put-back.js';
 import type { Operation } from '../../engine/ports/operation.js';
 import {
   checkpointOf,
   claimed,
   held,
+  lastCheckpointOf,
   LEASE_MS,
   loaded,
   newSaga,
@@ -37,6 +38,35 @@ export function describePutBacks(subject: () => StoreSubject): void {
       ]),
     );
     expect(await store.revisions([])).toEqual([]);
+  });
+
+  test('a saga that was deleted counts as further than all that a process knows of it, and one that was lost does not', async () => {
+    const { store, cleanup, advance } = subject();
+    const [{ name, ...saga }, lost] = [await held(store), uuidv7()];
+    await store.checkpoint([lastCheckpointOf({ name, ...saga })]);
+    const other = await held(store, { name });
+    await advance(60_000);
+    await store.checkpoint([lastCheckpointOf(other)]);
+    await cleanup(name, 30_000);
+    expect(await store.load({ id: saga.id })).toBeUndefined();
+    const revisions = await store.revisions([saga.id, lost, other.id]);
+    expect(revisions).toHaveLength(2);
+    expect(revisions).toContainEqual({ id: saga.id, epoch: BEYOND, checkpoints: BEYOND });
+    expect(revisions).toContainEqual(expect.objectContaining({ id: other.id, epoch: 1 }));
+    expect(await store.checkpoint([checkpointOf(saga, DONE)])).toEqual(['fenced']);
+  });
+
+  test('a saga that was deleted with the one that started it is known as well', async () => {
+    const { store, cleanup } = subject();
+    const parent = await held(store);
+    const child = { ...newSaga(), parent: { id: parent.id, step: 'ship' } };
+    await store.checkpoint([checkpointOf(parent, DONE, { starts: [child] })]);
+    const [taken] = (await claimed(store, child.name)).sagas;
+    await store.checkpoint([lastCheckpointOf(taken!)]);
+    await store.checkpoint([lastCheckpointOf(parent)]);
+    await cleanup(parent.name, 0);
+    const both = await store.revisions([parent.id, child.id]);
+    expect(both.map(({ checkpoints }) => checkpoints)).toEqual([BEYOND, BEYOND]);
   });
 
   test('a state that is put back with its lease is continued by its worker, and by no other', async () => {

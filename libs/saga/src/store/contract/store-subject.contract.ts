@@ -21,6 +21,8 @@ export interface StoreSubject {
   outbox(): Promise<StoredMessage[]>;
   /** Lets time pass: from now on every time stored so far is `ms` milliseconds longer ago. */
   advance(ms: number): Promise<void>;
+  /** Deletes the sagas of a name that ended at least so many milliseconds ago. */
+  cleanup(name: string, age: number): Promise<void>;
   close(): Promise<void>;
 }
 

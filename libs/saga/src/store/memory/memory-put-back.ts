@@ -1,12 +1,14 @@
 import type { Checkpoint } from '../../engine/ports/checkpoint.js';
-import type { PutBack, SagaRevision } from '../../engine/ports/put-back.js';
+import { BEYOND, type PutBack, type SagaRevision } from '../../engine/ports/put-back.js';
 import type { MemoryRow } from './memory-row.js';
+import type { MemoryRows } from './memory-rows.js';
 
-/** How far these sagas have come, of those that exist. */
-export function revisionsOf(rows: ReadonlyMap<string, MemoryRow>, ids: readonly string[]): SagaRevision[] {
+/** How far these sagas have come, of those that exist or were deleted. */
+export function revisionsOf({ byId, deleted }: MemoryRows, ids: readonly string[]): SagaRevision[] {
   return [...new Set(ids)].flatMap((id) => {
-    const saga = rows.get(id)?.saga;
-    return saga ? { id, epoch: saga.epoch, checkpoints: saga.checkpoints } : [];
+    const saga = byId.get(id)?.saga;
+    if (saga) return { id, epoch: saga.epoch, checkpoints: saga.checkpoints };
+    return deleted.has(id) ? { id, epoch: BEYOND, checkpoints: BEYOND } : [];
   });
 }
 

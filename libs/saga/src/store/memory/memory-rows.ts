@@ -5,6 +5,8 @@ import type { MemoryRow } from './memory-row.js';
 /** The rows of all sagas, which are found by id and by correlation id. */
 export class MemoryRows {
   readonly byId = new Map<string, MemoryRow>();
+  /** The ids of sagas that were deleted. */
+  readonly deleted = new Set<string>();
   /** By `correlationKey`. */
   readonly byCorrelation = new Map<string, MemoryRow>();
   /** A claim of one name does not look at the rows of all others, of which a long test has thousands. */

@@ -54,6 +54,7 @@ import { replaceState } from './memory-edits.js';
 import { MemoryFamilies } from './memory-families.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockQueues } from './memory-lock-queues.js';
+import { cleanUp } from './memory-cleanup.js';
 import { MemoryClaims } from './memory-claims.js';
 import { renewLeases } from './memory-leases.js';
 import { MemorySchedules } from './memory-schedules.js';
@@ -243,7 +244,12 @@ export class MemorySagaStore implements SagaStore {
   }
 
   async revisions(ids: readonly string[]): Promise<SagaRevision[]> {
-    return revisionsOf(this.rows, ids);
+    return revisionsOf(this.index, ids);
+  }
+
+  /** Deletes the sagas of a name that ended at least so many milliseconds ago, with those that they started. */
+  async cleanup(name: string, age: number): Promise<void> {
+    cleanUp(this.index, name, this.now() - age);
   }
 
   async changes(watched: readonly SeenSaga[]): Promise<SagaChange[]> {

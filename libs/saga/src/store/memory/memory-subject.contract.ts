@@ -30,6 +30,7 @@ export async function memorySubject(
     advance: async (ms) => {
       now += ms;
     },
+    cleanup: (name, age) => store.cleanup(name, age),
     close: () => listener.stop(),
   };
 }

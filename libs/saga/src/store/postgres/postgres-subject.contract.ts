@@ -4,6 +4,7 @@ import { createTestDatabase } from '../../../../../test/support/test-database.js
 import type { WakeupMessage } from '../../engine/ports/wakeup.js';
 import type { SagaStore } from '../../engine/ports/saga-store.js';
 import type { StoreSubject } from '../contract/store-subject.contract.js';
+import { PostgresCleanup } from './cleanup/postgres-cleanup.js';
 import { migrate } from './setup/migrate.js';
 import type { SagaMigrationsOptions } from './schema/saga-migrations.js';
 import { PostgresGraphStore } from './postgres-graph-store.js';
@@ -73,11 +74,16 @@ export async function postgresSubject(
       await shift('signal', ['sent_at'], ms);
       await shift('graph', ['upgrade_at'], ms);
       await shift('schedule', ['decided_until', 'next_at', 'paused_at', 'last_at', 'skipped_at'], ms);
+      await shift('deleted', ['at'], ms);
       await shift('step_limit', ['checked_at'], ms);
       await shift('step_slot', ['called_at'], ms);
       await application.query(
         `UPDATE ${SCHEMA}.rate_limit SET times = ARRAY(SELECT t - ${ms} FROM unnest(times) WITH ORDINALITY AS w(t, n) ORDER BY n), idle_at = idle_at - ${ms}`,
       );
+    },
+    cleanup: async (name, age) => {
+      const options = { dryRun: false, alone: false };
+      await new PostgresCleanup(sql, SCHEMA).batch({ name, age, most: 100, ...options });
     },
     close: async () => {
       await listener.end();

@@ -1,3 +1,4 @@
+import { DELETION_KNOWN_FOR } from '../../../engine/ports/put-back.js';
 import { PERIODS, type Partitions } from '../schema/partition-saga-tables.js';
 
 interface Sql {
@@ -87,7 +88,7 @@ export class PostgresPartitions {
     const bound = (n: number) => `"${this.schema}".partition_bound_1($${n}::bigint)`;
     const [row] = await this.sql.query<[{ moved: number | null }]>(
       `SELECT "${this.schema}".partition_drop_1($1, ${bound(2)}, ${bound(3)}, $4, $5, $6) AS moved`,
-      [name, from, to, [...ages.keys()], [...ages.values()], MOST_MOVED],
+      [name, from, to, [...ages.keys()], [...ages.values()].map(droppableAfter), MOST_MOVED],
     );
     if (row.moved === null) return undefined;
     return row.moved < 0 ? 'kept' : row.moved;
@@ -112,4 +113,9 @@ export class PostgresPartitions {
     );
     return row.last ?? undefined;
   }
+}
+
+/** A partition is dropped without a record of its sagas, so those that ended lately stay: cleanup records what it deletes. */
+function droppableAfter(age: number): number {
+  return Math.max(age, DELETION_KNOWN_FOR);
 }

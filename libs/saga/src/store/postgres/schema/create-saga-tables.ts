@@ -79,6 +79,7 @@ export const SAGA_TABLES: readonly string[] = [
   'signal',
   'operation',
   'task',
+  'deleted',
   'concurrency',
   'step_limit',
   'step_slot',

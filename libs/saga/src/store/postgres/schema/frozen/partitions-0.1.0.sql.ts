@@ -400,6 +400,10 @@ BEGIN
         AND (i.finished_at, i.id) > ($3, $4)
       ORDER BY i.finished_at, i.id LIMIT $5 FOR UPDATE SKIP LOCKED) o;
   END IF;
+  IF NOT $6 THEN
+    DELETE FROM "{schema}".deleted d WHERE d.id = ANY (ARRAY(
+      SELECT o.id FROM "{schema}".deleted o WHERE o.at < now() - 7200000 * interval '1 millisecond' ORDER BY o.at LIMIT 2 * $5 FOR UPDATE SKIP LOCKED));
+  END IF;
   looked := coalesce(cardinality(roots), 0);
   gone := 0;
   IF looked > 0 THEN
@@ -422,6 +426,8 @@ BEGIN
     END IF;
     gone := coalesce(cardinality(family), 0);
     IF NOT $6 AND gone > 0 THEN
+      INSERT INTO "{schema}".deleted (id) SELECT i.id FROM "{schema}".instance i
+      WHERE i.id = ANY(family) AND i.finished_at > now() - 7200000 * interval '1 millisecond' ON CONFLICT (id) DO UPDATE SET at = now();
       DELETE FROM "{schema}".step b WHERE b.saga_id = ANY(family);
       DELETE FROM "{schema}".signal b WHERE b.saga_id = ANY(family);
       DELETE FROM "{schema}".operation b WHERE b.saga_id = ANY(family);
@@ -592,6 +598,10 @@ BEGIN
         AND (i.finished_at, i.id) > ($3, $4)
       ORDER BY i.finished_at, i.id LIMIT $5 FOR UPDATE SKIP LOCKED) o;
   END IF;
+  IF NOT $6 THEN
+    DELETE FROM "{schema}".deleted d WHERE d.id = ANY (ARRAY(
+      SELECT o.id FROM "{schema}".deleted o WHERE o.at < now() - 7200000 * interval '1 millisecond' ORDER BY o.at LIMIT 2 * $5 FOR UPDATE SKIP LOCKED));
+  END IF;
   looked := coalesce(cardinality(roots), 0);
   gone := 0;
   IF looked > 0 THEN
@@ -614,6 +624,8 @@ BEGIN
     END IF;
     gone := coalesce(cardinality(family), 0);
     IF NOT $6 AND gone > 0 THEN
+      INSERT INTO "{schema}".deleted (id) SELECT i.id FROM "{schema}".instance i
+      WHERE i.id = ANY(family) AND i.finished_at > now() - 7200000 * interval '1 millisecond' ON CONFLICT (id) DO UPDATE SET at = now();
       DELETE FROM "{schema}".step b WHERE b.saga_id = ANY(family);
       DELETE FROM "{schema}".signal b WHERE b.saga_id = ANY(family);
       DELETE FROM "{schema}".operation b WHERE b.saga_id = ANY(family);

@@ -113,6 +113,13 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         PRIMARY KEY (saga_id, step)
       )`,
     `
+      CREATE TABLE IF NOT EXISTS "{schema}".deleted (
+        id uuid PRIMARY KEY,
+        at timestamptz NOT NULL DEFAULT now()
+      )`,
+    `
+      CREATE INDEX IF NOT EXISTS deleted_oldest ON "{schema}".deleted (at)`,
+    `
       CREATE INDEX IF NOT EXISTS task_oldest ON "{schema}".task (since, saga_id, step)`,
     `
       CREATE INDEX IF NOT EXISTS task_of_step ON "{schema}".task (saga, step, since, saga_id)`,
@@ -617,6 +624,10 @@ BEGIN
         AND (i.finished_at, i.id) > ($3, $4)
       ORDER BY i.finished_at, i.id LIMIT $5 FOR UPDATE SKIP LOCKED) o;
   END IF;
+  IF NOT $6 THEN
+    DELETE FROM "{schema}".deleted d WHERE d.id = ANY (ARRAY(
+      SELECT o.id FROM "{schema}".deleted o WHERE o.at < now() - 7200000 * interval '1 millisecond' ORDER BY o.at LIMIT 2 * $5 FOR UPDATE SKIP LOCKED));
+  END IF;
   looked := coalesce(cardinality(roots), 0);
   gone := 0;
   IF looked > 0 THEN
@@ -639,6 +650,8 @@ BEGIN
     END IF;
     gone := coalesce(cardinality(family), 0);
     IF NOT $6 AND gone > 0 THEN
+      INSERT INTO "{schema}".deleted (id) SELECT i.id FROM "{schema}".instance i
+      WHERE i.id = ANY(family) AND i.finished_at > now() - 7200000 * interval '1 millisecond' ON CONFLICT (id) DO UPDATE SET at = now();
       DELETE FROM "{schema}".step b WHERE b.saga_id = ANY(family);
       DELETE FROM "{schema}".signal b WHERE b.saga_id = ANY(family);
       DELETE FROM "{schema}".operation b WHERE b.saga_id = ANY(family);
@@ -1872,6 +1885,7 @@ END $function$`,
     `DROP TABLE IF EXISTS "{schema}".step_slot`,
     `DROP TABLE IF EXISTS "{schema}".step_limit`,
     `DROP TABLE IF EXISTS "{schema}".concurrency`,
+    `DROP TABLE IF EXISTS "{schema}".deleted`,
     `DROP TABLE IF EXISTS "{schema}".task`,
     `DROP TABLE IF EXISTS "{schema}".operation`,
     `DROP TABLE IF EXISTS "{schema}".signal`,

@@ -1,7 +1,11 @@
+import { DELETION_KNOWN_FOR } from '../../../../engine/ports/put-back.js';
 import { PINNED } from './pinned-plan.js';
 
 /** "gone" in ASCII; the second key of the lock is the schema's. */
 const CLEANUP_LOCK = 0x676f6e65;
+
+/** See DELETION_KNOWN_FOR. */
+const KNOWN_FOR = `${DELETION_KNOWN_FOR} * interval '1 millisecond'`;
 
 /** What is stored of a saga beside its own row, by its id in `saga_id`. */
 export const BELONGINGS = ['step', 'signal', 'operation'];
@@ -15,9 +19,14 @@ export const BELONGINGS = ['step', 'signal', 'operation'];
  * locked rows are left for later, too. PostgreSQL reads a locked row again, so that a saga that is being undone at this
  * moment stays.
  *
+ * The ids of those that ended lately are kept in `deleted` for some hours, and then deleted by later calls. A process that
+ * started such a saga would otherwise, after a failover, take its missing row for one that was lost, and start it again. The
+ * row of `deleted` has the fate of the deletion, as it is one transaction. A saga that has ended for longer than any process
+ * knows it costs no such row.
+ *
  * An ended saga that still has to hand its lock on (lock-queue.function.ts) is left for later as well.
  *
- * Plan: the oldest by instance_finished, descendants by instance_parent, the rest by primary keys, pinned as in
+ * Plan: the oldest by instance_finished and deleted_oldest, descendants by instance_parent, the rest by primary keys, pinned as in
  * checkpoint.function.ts. The caller continues after the last saga read ($3, $4), so that what stays is not read again
  * with each batch.
  * $1 name, $2 age in ms, $3 and $4 time and id to begin after, $5 how many at most, without descendants, $6 only count,
@@ -53,6 +62,10 @@ BEGIN
     SELECT array_agg(o.id ORDER BY o.finished_at, o.id), array_agg(o.finished_at ORDER BY o.finished_at, o.id)
     INTO roots, times FROM (${old} FOR UPDATE SKIP LOCKED) o;
   END IF;
+  IF NOT $6 THEN
+    DELETE FROM ${schema}.deleted d WHERE d.id = ANY (ARRAY(
+      SELECT o.id FROM ${schema}.deleted o WHERE o.at < now() - ${KNOWN_FOR} ORDER BY o.at LIMIT 2 * $5 FOR UPDATE SKIP LOCKED));
+  END IF;
   looked := coalesce(cardinality(roots), 0);
   gone := 0;
   IF looked > 0 THEN
@@ -75,6 +88,8 @@ BEGIN
     END IF;
     gone := coalesce(cardinality(family), 0);
     IF NOT $6 AND gone > 0 THEN
+      INSERT INTO ${schema}.deleted (id) SELECT i.id FROM ${schema}.instance i
+      WHERE i.id = ANY(family) AND i.finished_at > now() - ${KNOWN_FOR} ON CONFLICT (id) DO UPDATE SET at = now();
       ${BELONGINGS.map((table) => `DELETE FROM ${schema}.${table} b WHERE b.saga_id = ANY(family);`).join('\n      ')}
       ${forget(schema)}DELETE FROM ${schema}.instance i WHERE i.id = ANY(family);
     END IF;

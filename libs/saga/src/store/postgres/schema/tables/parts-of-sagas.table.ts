@@ -1,4 +1,4 @@
-/** What belongs to one saga: its steps, signals, operations and open tasks. */
+/** What belongs to one saga: its steps, signals, operations and open tasks. And the ids of those that were deleted. */
 export const partTables = (schema: string): string[] => [
   `
       CREATE TABLE IF NOT EXISTS ${schema}.step (
@@ -59,6 +59,14 @@ export const partTables = (schema: string): string[] => [
         since timestamptz NOT NULL,
         PRIMARY KEY (saga_id, step)
       )`,
+  // Sagas that were deleted soon after their end: see cleanup.function.ts.
+  `
+      CREATE TABLE IF NOT EXISTS ${schema}.deleted (
+        id uuid PRIMARY KEY,
+        at timestamptz NOT NULL DEFAULT now()
+      )`,
+  `
+      CREATE INDEX IF NOT EXISTS deleted_oldest ON ${schema}.deleted (at)`,
   // The pages of the list: of all, and of a step of a saga.
   `
       CREATE INDEX IF NOT EXISTS task_oldest ON ${schema}.task (since, saga_id, step)`,
