@@ -92,8 +92,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'begin an at-most-once step however long its start took to store',
-    find: `if (result !== 'saved' || !run.isLeaseSafe) return;`,
-    replace: `if (result !== 'saved') return;`,
+    find: `if (!run.isLeaseSafe) for (const { key } of recorded)`,
+    replace: `if (run.isFenced) for (const { key } of recorded)`,
     killers,
   },
   {

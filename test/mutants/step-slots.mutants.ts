@@ -8,8 +8,49 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
   {
     name: 'do not count the slots that were called for a saga',
     in: 'promote_slots_1',
-    find: "WHERE ${OF_LIMIT} AND s.state <> 'waiting');",
-    replace: "WHERE ${OF_LIMIT} AND s.state = 'taken');",
+    find: "WHERE ${OF_LIMIT} AND s.state <> 'waiting' AND s.state <> 'late';",
+    replace: "WHERE ${OF_LIMIT} AND s.state = 'taken';",
+    killers: CONTRACT,
+  },
+  {
+    name: 'forget that a saga waits, together with a slot that it did not know of',
+    in: 'settle_slots_1',
+    find: 'IF lost.rests THEN',
+    replace: 'IF lost.rests IS NULL THEN',
+    killers: CONTRACT,
+  },
+  {
+    name: 'let a saga that comes late for its slot wait behind all others',
+    in: 'settle_slots_1',
+    find: "UPDATE ${schema}.step_slot s SET state = 'late'\n  WHERE",
+    replace: 'DELETE FROM ${schema}.step_slot s\n  WHERE',
+    killers: CONTRACT,
+  },
+  {
+    name: 'let a saga in that was called, whatever the limit of its version',
+    in: 'take_slots_1',
+    find: "state = CASE WHEN s.state = 'taken' THEN s.state",
+    replace: "state = CASE WHEN s.state IN ('taken', 'called') THEN 'taken'",
+    killers: CONTRACT,
+  },
+  {
+    name: 'call for a slot by the limit of another version',
+    in: 'promote_slots_1',
+    find: 'ELSE $5[array_position($4, waiter.version)] END;',
+    replace: 'ELSE $5[1] END;',
+    killers: CONTRACT,
+  },
+  {
+    name: 'let a saga that is called for a slot wait behind what became due since',
+    in: 'call_all_1',
+    find: "i.rank_at - greatest(now() - saga.since, interval '0')",
+    replace: 'i.rank_at',
+    killers: CONTRACT,
+  },
+  {
+    name: 'keep a slot until the clock of the database has come back to where it was set back from',
+    find: "`${column} BETWEEN clock_timestamp() - interval '${ms} milliseconds' AND clock_timestamp()`",
+    replace: "`${column} > clock_timestamp() - interval '${ms} milliseconds'`",
     killers: CONTRACT,
   },
   {
@@ -126,5 +167,11 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
     find: 'if (isAny) this.forget();',
     replace: 'void isAny;',
     killers: [specs('run/run-slots')],
+  },
+  {
+    name: 'leave an at-most-once step recorded as running that did not begin',
+    find: "run.record.apply({ type: 'start-withdrawn', step: key });",
+    replace: 'void key;',
+    killers: [specs('run/saga-run')],
   },
 ];

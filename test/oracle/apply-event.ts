@@ -35,6 +35,8 @@ class Happening extends SlotHappenings {
         this.change(event.step, { phase: 'running', active: true, retryAt: undefined });
         rules.life(event.step).started += 1;
         return [book];
+      case 'start-withdrawn':
+        return this.withdrawn(event);
       case 'probe-started':
         this.change(event.step, { active: true });
         return [book];
@@ -377,8 +379,7 @@ class Happening extends SlotHappenings {
 
   private skippedByHand({ step: key, result }: EventOf<'operator-skipped'>, tookEffect: boolean): Book[] {
     const { book, rules } = this;
-    if (book.mode !== 'stuck' && book.mode !== 'suspended') return [book];
-    if (!tookEffect) return [book];
+    if (!tookEffect || (book.mode !== 'stuck' && book.mode !== 'suspended')) return [book];
     const node = this.relations.node(key);
     book.mode = book.resting!;
     book.resting = undefined;

@@ -24,6 +24,17 @@ export class SlotHappenings extends TurnHappenings {
     return [this.book];
   }
 
+  /** Its attempt was not made. */
+  protected withdrawn({ step }: EventOf<'start-withdrawn'>): Book[] {
+    const { book, rules } = this;
+    if (!this.isInProgress(step, 'running')) return [book];
+    const life = rules.life(step);
+    life.started -= 1;
+    const isLeft = rules.goesForward(this.relations.node(step)) || life.started === 0;
+    this.change(step, { phase: isLeft ? 'idle' : 'failed', active: false });
+    return [book];
+  }
+
   /** C3: the slots of a lease end with it. What waits keeps its place. */
   protected slotsFreed(): void {
     freeSlots(this.book);

@@ -56,7 +56,7 @@ export class SimulatedStore implements SagaStore {
       this.send(() => this.world.database.memory.stepSlots.take(...asked), { mayBeLate: true }),
     free: (...freed) =>
       this.send(() => this.world.database.memory.stepSlots.free(...freed), { mayBeLate: true }),
-    sweep: (limits) => this.send(() => this.world.database.memory.stepSlots.sweep(limits)),
+    sweep: (sagas) => this.send(() => this.world.database.memory.stepSlots.sweep(sagas)),
   };
 
   constructor(

@@ -52,6 +52,8 @@ const FOUND_WITH_HEARTBEATS: readonly (readonly [seed: number, what: string])[] 
   [23, 'the details of a step were forgotten before its end was recorded'],
   [461, 'a run that waited for a slot waited for no time, again and again'],
   [27362588, 'a shutdown recorded an interrupted step as failed before its last heartbeat was stored'],
+  [91_002_164, 'a saga waited for ever for a slot that a statement had taken too late'],
+  [91_011_498, 'a step was recorded as begun at shutdown, and did not begin, then or ever'],
 ];
 
 /** In which the checker saw a broken promise where none was broken. */

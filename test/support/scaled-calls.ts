@@ -61,7 +61,7 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
         `UPDATE saga.step_limit SET checked_at = now() - interval '1 minute' WHERE saga = $1`,
         [saga],
       );
-      await on.store.stepSlots.sweep(new Map([[saga, new Map([['charge', 1]])]]));
+      await on.store.stepSlots.sweep([{ name: saga, version: 1, steps: new Map([['charge', 1]]) }]);
     };
     const limit = { saga, step: 'charge', key: 'a', count: 1 };
     const [first, second] = newSagas({ name: saga }, 2) as [NewSaga, NewSaga];

@@ -283,7 +283,7 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
     // The second does not wait any more, and the third is called.
     await stepSlots.free(limit, holder(first!), ['charge']);
     expect(await stepSlots.take(limit, holder(third!), ['charge'])).toEqual(['charge']);
-    await stepSlots.sweep(new Map([[limit.saga, new Map([['charge', 1]])]]));
+    await stepSlots.sweep([{ name: limit.saga, version: 1, steps: new Map([['charge', 1]]) }]);
     await stepSlots.free(limit, holder(third!), ['charge']);
   },
   'a start that is rejected for its lock': async (on) => {

@@ -17,7 +17,14 @@ import {
   needsUndo,
   pivotPassed,
 } from './predicates.js';
-import { compensationFailed, decidePending, isAttemptInProgress, overtaken, stepFailed } from './failures.js';
+import {
+  compensationFailed,
+  decidePending,
+  isAttemptInProgress,
+  overtaken,
+  startWithdrawn,
+  stepFailed,
+} from './failures.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
 import { barPivots, barredPivots, isPartlyCompensated, passedPivot } from './pivots.js';
@@ -65,6 +72,8 @@ const TRANSITIONS: Transitions = {
           }),
         )
       : state,
+
+  'start-withdrawn': startWithdrawn,
 
   'step-completed': (graph, state, { step, result }) =>
     isAttemptInProgress(state, step, 'running') ? completed(graph, state, step, result) : state,

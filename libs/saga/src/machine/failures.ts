@@ -23,6 +23,19 @@ export function isAttemptInProgress(
   return step.active && step.status === status;
 }
 
+/** The attempt was not made: the step is where it was before, past its delay. */
+export function startWithdrawn(
+  graph: SagaGraph,
+  state: SagaState,
+  { step }: EventOf<'start-withdrawn'>,
+): SagaState {
+  if (!isAttemptInProgress(state, step, 'running')) return state;
+  const withdrawn = withStep(state, step, (s) =>
+    changeStep(s, { status: 'waiting', attempts: s.attempts - 1, active: false }),
+  );
+  return goesOn(graph, state, stepOfKey(step)) ? withdrawn : withStep(withdrawn, step, giveUpWaiting);
+}
+
 /** An attempt of a step, or of an item, has failed: it waits for another attempt, or fails permanently. */
 export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'step-failed'>): SagaState {
   const { step: key, now } = event;

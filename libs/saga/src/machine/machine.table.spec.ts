@@ -22,6 +22,7 @@ const failed = {
 
 const EVENTS = {
   'step-started': { type: 'step-started', step: 'b' },
+  'start-withdrawn': { type: 'start-withdrawn', step: 'b' },
   'step-completed': { type: 'step-completed', step: 'b', result: '"new"' },
   'step-failed': { type: 'step-failed', kind: 'error', unknown: false, ...failed },
   'step-failed, unknown': { type: 'step-failed', kind: 'timeout', unknown: true, ...failed },
@@ -91,6 +92,10 @@ const EVERY_ATTEMPT: Row[] = [
   ['step-started', 'running', 'pending', 'running', 'running!'],
   ['step-started', 'running', 'waiting@2000', 'running', 'running!'],
   ['step-started', 'running', 'running', 'running', 'running!'],
+  ['start-withdrawn', 'running', 'running!', 'running', 'waiting'],
+  ['start-withdrawn', 'running', 'running!?', 'running', 'waiting?'],
+  ['start-withdrawn', 'compensating', 'running!', 'compensating', 'pending'],
+  ['start-withdrawn', 'compensating', 'running!?', 'compensating', 'pending?'],
   ['step-completed', 'running', 'running!', 'running', 'completed'],
   ['step-completed', 'running', 'running!?', 'running', 'completed'],
   ['step-failed', 'running', 'running!', 'running', 'waiting@1100'],

@@ -5,6 +5,8 @@ import type { SagaStatus } from '../definition/types/saga-status.js';
 /** What can happen to a saga; `step` is a step's name, or an item's key. Times and random numbers come with the event, so that evolving it is a pure function. */
 export type SagaEvent =
   | { readonly type: 'step-started'; readonly step: string }
+  /** Its start was recorded, and its method was not called after all. */
+  | { readonly type: 'start-withdrawn'; readonly step: string }
   | {
       readonly type: 'step-completed';
       readonly step: string;

@@ -18,7 +18,14 @@ export interface SlotHolder {
 /** The steps of a saga's name that have a limit, and the limit. */
 export type LimitedSteps = ReadonlyMap<string, number>;
 
-/** How long (ms) a slot is kept for a saga that was made due for it. After that, the next one in the queue is. */
+/** A saga that is run here, and the limits that its steps have. */
+export interface SweptSaga {
+  readonly name: string;
+  readonly version: number;
+  readonly steps: LimitedSteps;
+}
+
+/** How long (ms) a slot is kept for a saga that was made due for it. After that, the next one in the queue is, too. */
 export const SLOT_KEPT_MS = 10_000;
 
 /** Waiting steps that one call looks at: those behind are reached by the next one. */
@@ -31,7 +38,9 @@ export const SLOT_LOOKS = 100;
 export interface StepSlotStore {
   /**
    * Takes slots for these steps, or items, of a saga. Those that find none wait, in the order of the calls; a wait that the
-   * saga has already keeps its place. Returns those that have a slot. Undefined: the lease is lost, and nothing was done.
+   * saga has already keeps its place, also if it was made due and comes late: a slot that is kept for a later one is then its own.
+   * The limit's count decides, whichever process has made the saga due. Returns those that have a slot. Undefined: the lease is lost, and
+   * nothing was done.
    */
   take(
     limit: SlotLimit,
@@ -46,8 +55,9 @@ export interface StepSlotStore {
    */
   free(limit: SlotLimit, holder: SlotHolder, steps: readonly string[]): Promise<void>;
   /**
-   * Ends leases that have run out and hold slots, and makes sagas due for slots that are free. Steps that have no limit here any
-   * more hold no saga back. @param limits by the names of the sagas that are run here
+   * Ends leases that have run out and hold slots, and makes sagas due for slots that are free, by the limits of their own versions:
+   * others are left to those who run them. Steps that have no limit any more hold no saga of this version back.
+   * @param sagas those that are run here
    */
-  sweep(limits: ReadonlyMap<string, LimitedSteps>): Promise<void>;
+  sweep(sagas: readonly SweptSaga[]): Promise<void>;
 }

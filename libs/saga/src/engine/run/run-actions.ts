@@ -110,8 +110,11 @@ export class RunActions {
     const start = () => started.reduce((state, event) => evolve(run.record.graph, state, event), run.state);
     const result = await writer.save(() => writer.checkpointOf(start(), { actions: recorded }));
     if (result === 'saved' && !run.isLeaseSafe) await run.extendLease();
-    if (result !== 'saved' || !run.isLeaseSafe) return;
-    for (const action of recorded) this.starter.start(action);
+    if (result !== 'saved' || run.isFenced) return;
+    // The process is to stop before its lease is safe: the next worker begins them, as if nothing were recorded.
+    if (!run.isLeaseSafe)
+      for (const { key } of recorded) run.record.apply({ type: 'start-withdrawn', step: key });
+    else for (const action of recorded) this.starter.start(action);
   }
 
   private startAtOnce(actions: readonly Action[]): void {

@@ -243,6 +243,35 @@ test('a step beside an at-most-once step does not wait until the start of that i
   expect(calls.slice(0, 3)).toEqual(['ask', 'book is running', 'book']);
 });
 
+test('an at-most-once step whose start is recorded too late to begin is left to the next worker, which runs it', async () => {
+  const graph = sequenceOf(stepOf('book', { idempotent: false }));
+  const written: Checkpoint[] = [];
+  const called: string[] = [];
+  let now = 0;
+  const ports = portsTo(written);
+  const run = runOf(SAGA, graph, (method) => void called.push(method), {
+    ...ports,
+    clock: { ...systemClock, monotonic: () => now },
+    checkpoint: (checkpoint) => {
+      // The process was suspended meanwhile, and is to stop.
+      now += 120_000;
+      run.drain();
+      return ports.checkpoint(checkpoint);
+    },
+  });
+  run.leasedAt = 0;
+  expect(await run.advance()).toMatchObject({ type: 'released', dueAt: 0 });
+  expect(written.map(({ state }) => state.steps.get('book')?.status)).toEqual(['running', 'waiting']);
+  const next = runOf(
+    { ...SAGA, state: written.at(-1)!.state },
+    graph,
+    (method) => void called.push(method),
+    ports,
+  );
+  expect(await next.advance()).toEqual({ type: 'settled' });
+  expect([called, next.state.status]).toEqual([['book'], 'completed']);
+});
+
 test('a cancellation that is found while the start of an at-most-once step is recorded takes effect immediately', async () => {
   const graph = sequenceOf(stepOf('book', { idempotent: false }));
   const called: string[] = [];

@@ -2,6 +2,7 @@ import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { Clock } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { SagaStore } from '../ports/saga-store.js';
+import type { LimitedSteps, SweptSaga } from '../ports/step-slots.js';
 import { serializeError } from '../payload/serialize-error.js';
 
 /** Milliseconds between two looks of a process whose steps have no limit: for what waits for one that was removed. */
@@ -16,8 +17,7 @@ export interface SlotWatchPorts {
 /** Looks for slots of steps that are free although no worker has freed them: the one that held them was lost. */
 export class SlotWatch {
   private looking: Promise<void> | undefined;
-  /** By the names of the sagas of this process, of the highest version of each. */
-  private readonly limits: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  private readonly sagas: readonly SweptSaga[];
   private readonly hasLimits: boolean;
   private lookedAt = -Infinity;
 
@@ -25,9 +25,8 @@ export class SlotWatch {
     graphs: readonly Pick<SagaGraph, 'name' | 'version' | 'steps'>[],
     private readonly ports: SlotWatchPorts,
   ) {
-    const byVersion = [...graphs].sort((a, b) => a.version - b.version);
-    this.limits = new Map(byVersion.map(({ name, steps }) => [name, countsOf(steps)]));
-    this.hasLimits = [...this.limits.values()].some(({ size }) => size > 0);
+    this.sagas = graphs.map(({ name, version, steps }) => ({ name, version, steps: countsOf(steps) }));
+    this.hasLimits = this.sagas.some(({ steps }) => steps.size > 0);
   }
 
   /** What a process before this one has left is found at once. */
@@ -36,7 +35,7 @@ export class SlotWatch {
   }
 
   look(): void {
-    if (this.limits.size === 0) return;
+    if (this.sagas.length === 0) return;
     const now = this.ports.clock.monotonic();
     if (!this.hasLimits && now - this.lookedAt < WITHOUT_LIMITS_MS) return;
     this.lookedAt = now;
@@ -50,7 +49,7 @@ export class SlotWatch {
   private async sweep(): Promise<void> {
     const { store, log } = this.ports;
     try {
-      await store.stepSlots.sweep(this.limits);
+      await store.stepSlots.sweep(this.sagas);
     } catch (error) {
       // It is asked again.
       const problem = `The query for free slots of steps failed: ${serializeError(error).message}`;
@@ -59,7 +58,7 @@ export class SlotWatch {
   }
 }
 
-function countsOf(steps: SagaGraph['steps']): ReadonlyMap<string, number> {
+function countsOf(steps: SagaGraph['steps']): LimitedSteps {
   return new Map(
     [...steps.values()].flatMap(({ name, sharedConcurrency }) =>
       sharedConcurrency ? [[name, sharedConcurrency.count]] : [],

@@ -10,6 +10,7 @@ import {
   LEASE_MS,
   loaded,
   OTHER_WORKER,
+  started,
   stateOf,
   stepOf,
   type StoreSubject,
@@ -33,7 +34,7 @@ export function describeStepSlots(subject: () => StoreSubject): void {
     subject().store.stepSlots.free(limit, { ...saga, turn: turns }, steps.length > 0 ? steps : ['charge']);
   const sweep = async ({ saga, step, count }: SlotLimit) => {
     await subject().advance(5_000);
-    await subject().store.stepSlots.sweep(new Map([[saga, new Map([[step, count]])]]));
+    await subject().store.stepSlots.sweep([{ name: saga, version: 1, steps: new Map([[step, count]]) }]);
   };
   /** It waits, and its lease is given back. */
   const rest = async (limit: SlotLimit, saga: StoredSaga) => {
@@ -169,9 +170,102 @@ export function describeStepSlots(subject: () => StoreSubject): void {
       await sweep(limit);
       const { sagas } = await claimed(subject().store, limit.saga);
       expect(sagas.map(({ id }) => id)).toEqual(expect.arrayContaining([absent.id, next.id]));
-      const [late, called] = [absent, next].map(({ id }) => sagas.find((saga) => saga.id === id)!);
-      expect(await take(limit, late!)).toEqual([]);
-      expect(await take(limit, called!)).toEqual(['charge']);
+      const called = sagas.find(({ id }) => id === next.id)!;
+      expect(await take(limit, called)).toEqual(['charge']);
+    });
+
+    test('are for the saga that has waited longest, however late it comes after it was called', async () => {
+      const limit = limitOf();
+      const first = await holderOf(limit);
+      await take(limit, first);
+      const waiting = [await holderOf(limit), await holderOf(limit), await holderOf(limit)];
+      for (const saga of waiting) await rest(limit, saga);
+      await free(limit, first);
+      // None of them comes, and one after the other is called.
+      for (const _ of waiting) {
+        await subject().advance(SLOT_KEPT_MS);
+        await sweep(limit);
+      }
+      const { sagas } = await claimed(subject().store, limit.saga);
+      const arrived = waiting.map(({ id }) => sagas.find((saga) => saga.id === id)!);
+      expect(await take(limit, arrived[0]!)).toEqual(['charge']);
+      // Those that were called after it have lost the slot that was kept for them, and keep their places.
+      expect(await take(limit, await holderOf(limit))).toEqual([]);
+      for (const [n, saga] of arrived.entries()) {
+        for (const later of arrived.slice(n + 1).reverse()) expect(await take(limit, later)).toEqual([]);
+        await free(limit, saga);
+        if (n + 1 < arrived.length) expect(await take(limit, arrived[n + 1]!)).toEqual(['charge']);
+      }
+    });
+
+    test('are taken before what has become due since the saga began to wait for them', async () => {
+      const limit = limitOf();
+      const [first, waiting] = [await holderOf(limit), await holderOf(limit)];
+      await take(limit, first);
+      await rest(limit, waiting);
+      await subject().advance(5_000);
+      await started(subject().store, { name: limit.saga });
+      await subject().advance(5_000);
+      await free(limit, first);
+      expect(await claimedIds(subject().store, limit.saga, 1)).toEqual([waiting.id]);
+    });
+
+    test('are given by the limit of the version that takes them, whichever process has called its saga', async () => {
+      const limit = limitOf();
+      const [first, next] = [await holderOf(limit), await holderOf(limit)];
+      await take(limit, first);
+      await rest(limit, next);
+      // By a process that has another version 1, without the limit.
+      await subject().advance(5_000);
+      await subject().store.stepSlots.sweep([{ name: limit.saga, version: 1, steps: new Map() }]);
+      const { sagas } = await claimed(subject().store, limit.saga);
+      expect(sagas.map(({ id }) => id)).toEqual([next.id]);
+      expect(await take(limit, sagas[0]!)).toEqual([]);
+      await free(limit, first);
+      expect(await take(limit, sagas[0]!)).toEqual(['charge']);
+    });
+
+    test('are kept by the version that has the limit, beside one of the same name without it', async () => {
+      const limit = limitOf();
+      const [first, next] = [await holderOf(limit), await holderOf(limit)];
+      await take(limit, first);
+      await rest(limit, next);
+      const versions = [
+        { name: limit.saga, version: 2, steps: new Map<string, number>() },
+        { name: limit.saga, version: 1, steps: new Map([[limit.step, 1]]) },
+      ];
+      await subject().advance(5_000);
+      await subject().store.stepSlots.sweep(versions);
+      expect(await claimedIds(subject().store, limit.saga)).toEqual([]);
+    });
+
+    test('are waited for by an idle saga for which a statement that came late has taken one', async () => {
+      const limit = limitOf();
+      const [first, second] = [await holderOf(limit), await holderOf(limit)];
+      await take(limit, first);
+      expect(await take(limit, second)).toEqual([]);
+      const late = { ...second, turn: turns };
+      // It frees nothing.
+      await subject().store.checkpoint([lastCheckpointOf(first)]);
+      expect(await subject().store.stepSlots.take(limit, late, ['charge'])).toEqual(['charge']);
+      const waiting = stepOf({ status: 'waiting', attempts: 0, slot: { since: 1 } });
+      const checkpoint = checkpointOf(second, stateOf('running', { charge: waiting }), { release: {} });
+      await subject().store.checkpoint([checkpoint]);
+      await sweep(limit);
+      expect(await comers(limit)).toEqual([second.id]);
+    });
+
+    test('come free although the clock of the database was set back by an hour', async () => {
+      const limit = limitOf();
+      const [first, absent, next] = [await holderOf(limit), await holderOf(limit), await holderOf(limit)];
+      await take(limit, first);
+      for (const saga of [absent, next]) await rest(limit, saga);
+      await free(limit, first);
+      await subject().advance(-3_600_000);
+      await sweep(limit);
+      await subject().advance(SLOT_KEPT_MS);
+      await sweep(limit);
+      expect(await claimedIds(subject().store, limit.saga)).toContain(next.id);
     });
 
     test('are waited for no more once the step has no limit', async () => {
@@ -180,9 +274,13 @@ export function describeStepSlots(subject: () => StoreSubject): void {
       await take(limit, first);
       await rest(limit, next);
       await subject().advance(5_000);
-      await subject().store.stepSlots.sweep(new Map([[uniqueName(), new Map()]]));
+      const withoutLimit = (name: string, version = 1) =>
+        subject().store.stepSlots.sweep([{ name, version, steps: new Map() }]);
+      await withoutLimit(uniqueName());
+      await withoutLimit(limit.saga, 2);
       expect(await claimedIds(subject().store, limit.saga)).toEqual([]);
-      await subject().store.stepSlots.sweep(new Map([[limit.saga, new Map()]]));
+      await subject().advance(5_000);
+      await withoutLimit(limit.saga);
       expect(await claimedIds(subject().store, limit.saga)).toEqual([next.id]);
     });
   });

@@ -93,7 +93,7 @@ export class MemorySagaStore implements SagaStore {
   readonly stepSlots = new MemoryStepSlots(
     this.rows,
     () => this.now(),
-    (id, now) => this.wake(id, now),
+    (id, since) => this.wake(id, since),
   );
   private readonly claims: MemoryClaims;
   private readonly now: () => number;

@@ -1,22 +1,30 @@
 import {
-  type LimitedSteps,
   SLOT_KEPT_MS,
   type SlotHolder,
   type SlotLimit,
   type StepSlotStore,
+  type SweptSaga,
 } from '../../engine/ports/step-slots.js';
 import { awaitsSlot, stepState } from '../../machine/saga-state.js';
 import type { MemoryRow } from './memory-row.js';
 
-/** A step that has a slot, waits for one, or was called because one is free. In the order of their arrival. */
+/**
+ * A step that has a slot, waits for one, was called because one is free, or is late: it was called and did not come in time. In the
+ * order of their arrival, which they keep.
+ */
 interface Place {
   readonly id: string;
   readonly step: string;
+  /** When it began to wait. */
+  readonly since: number;
   epoch: number;
   turn: number;
-  state: 'waiting' | 'called' | 'taken';
+  state: 'waiting' | 'called' | 'late' | 'taken';
   calledAt?: number;
 }
+
+/** How many slots there are for a place; undefined: its saga is not run here. */
+type CountFor = (place: Place) => number | undefined;
 
 /** The slots of steps with a limit over all sagas. */
 export class MemoryStepSlots implements StepSlotStore {
@@ -25,26 +33,27 @@ export class MemoryStepSlots implements StepSlotStore {
   constructor(
     private readonly rows: ReadonlyMap<string, MemoryRow>,
     private readonly now: () => number,
-    /** Makes a saga due, or lets its holder look. */
-    private readonly wake: (id: string, now: number) => void,
+    /** Makes a saga due, as one that has been since then, or lets its holder look. */
+    private readonly wake: (id: string, since: number) => void,
   ) {}
 
   async take(limit: SlotLimit, { id, epoch, turn }: SlotHolder, steps: readonly string[]) {
     const now = this.now();
     if (!this.isHolder(id, epoch, now)) return undefined;
     const places = this.placesOf(limit);
-    const own = (place: Place) => place.id === id && steps.includes(place.step);
-    // Also one that comes late, if no other was called since.
-    for (const place of places.filter((one) => own(one) && one.state === 'called'))
-      Object.assign(place, { state: 'taken', epoch, turn });
-    this.purge(places, now);
+    const isOwn = (place: Place) => place.id === id && steps.includes(place.step);
+    this.settle(places, now);
     for (const step of steps) {
       const known = places.find((place) => place.id === id && place.step === step);
-      if (!known) places.push({ id, step, epoch, turn, state: 'waiting' });
-      else Object.assign(known, { epoch, turn: known.epoch === epoch ? Math.max(known.turn, turn) : turn });
+      if (!known) places.push({ id, step, since: now, epoch, turn, state: 'waiting' });
+      else {
+        const state = known.state === 'taken' ? 'taken' : 'waiting';
+        const last = known.epoch === epoch ? Math.max(known.turn, turn) : turn;
+        Object.assign(known, { epoch, turn: last, state });
+      }
     }
-    this.promote(places, limit.count, now, own);
-    return places.filter((place) => own(place) && place.state === 'taken').map(({ step }) => step);
+    this.promote(places, () => limit.count, now, isOwn);
+    return places.filter((place) => isOwn(place) && place.state === 'taken').map(({ step }) => step);
   }
 
   async free(limit: SlotLimit, { id, epoch, turn }: SlotHolder, steps: readonly string[]): Promise<void> {
@@ -53,49 +62,71 @@ export class MemoryStepSlots implements StepSlotStore {
     const isFreed = (place: Place) =>
       place.id === id && place.epoch === epoch && place.turn <= turn && steps.includes(place.step);
     remove(places, isFreed);
-    this.purge(places, now);
-    this.promote(places, limit.count, now);
+    this.settle(places, now);
+    this.promote(places, () => limit.count, now);
   }
 
-  async sweep(limits: ReadonlyMap<string, LimitedSteps>): Promise<void> {
+  async sweep(sagas: readonly SweptSaga[]): Promise<void> {
     const now = this.now();
     for (const [limit, places] of this.limits) {
-      const [saga, step] = JSON.parse(limit) as [string, string];
-      const steps = limits.get(saga);
-      if (!steps) continue;
+      const [name, step] = JSON.parse(limit) as [string, string];
+      const versions = sagas.filter((saga) => saga.name === name);
+      if (versions.length === 0) continue;
       this.fence(places, now);
-      this.purge(places, now);
-      this.promote(places, steps.get(step) ?? Infinity, now);
+      this.settle(places, now);
+      const countFor = ({ id }: Place) => {
+        const saga = versions.find(({ version }) => version === this.rows.get(id)?.saga.version);
+        return saga && (saga.steps.get(step) ?? Infinity);
+      };
+      this.promote(places, countFor, now);
       if (places.length === 0) this.limits.delete(limit);
     }
   }
 
-  /** Drops the slots of leases that are lost, and calls to which no saga came. */
-  private purge(places: Place[], now: number): void {
-    remove(places, ({ id, epoch, state, calledAt }) =>
-      state === 'taken' ? !this.isLeased(id, epoch) : state === 'called' && calledAt! <= now - SLOT_KEPT_MS,
-    );
+  /**
+   * Slots of leases that are lost, and calls that no saga came for in time, do not count any more. A step that waits all the same
+   * keeps its place.
+   */
+  private settle(places: Place[], now: number): void {
+    const isLost = ({ id, epoch, state }: Place) => state === 'taken' && !this.isLeased(id, epoch);
+    remove(places, (place) => isLost(place) && !this.restsFor(place));
+    for (const place of places) {
+      if (isLost(place)) place.state = 'waiting';
+      else if (place.state === 'called' && !isWithin(place.calledAt!, SLOT_KEPT_MS, now))
+        place.state = 'late';
+    }
   }
 
-  /** Gives what is free to those who wait, in their order: to those who ask at once, to others by calling them. */
+  /**
+   * Gives what is free to those who wait, in their order: to those who ask at once, to others by calling them. Those that are late
+   * are called again if no other one waits. A slot that is kept for one that was called goes to one before it that asks.
+   */
   private promote(
     places: Place[],
-    count: number,
+    countFor: CountFor,
     now: number,
     asks: (place: Place) => boolean = () => false,
-  ) {
-    let free = count - places.filter(({ state }) => state !== 'waiting').length;
-    for (const place of places.filter(({ state }) => state === 'waiting')) {
-      if (free <= 0) return;
-      if (asks(place)) place.state = 'taken';
-      else if (this.isWaiting(place)) {
-        Object.assign(place, { state: 'called', calledAt: now });
-        this.wake(place.id, now);
-      } else {
-        places.splice(places.indexOf(place), 1);
-        continue;
+  ): void {
+    let used = places.filter(({ state }) => state === 'taken' || state === 'called').length;
+    for (const round of ['waiting', 'late'] as const) {
+      for (const place of places.filter(({ state }) => state === round)) {
+        const count = countFor(place);
+        if (count === undefined) continue;
+        const isOwn = asks(place);
+        if (used >= count) {
+          if (isOwn) takeOver(places, place);
+          continue;
+        }
+        if (isOwn) place.state = 'taken';
+        else if (this.isWaiting(place)) {
+          Object.assign(place, { state: 'called', calledAt: now });
+          this.wake(place.id, Math.min(place.since, now));
+        } else {
+          places.splice(places.indexOf(place), 1);
+          continue;
+        }
+        used += 1;
       }
-      free -= 1;
     }
   }
 
@@ -117,10 +148,15 @@ export class MemoryStepSlots implements StepSlotStore {
   }
 
   /** Its holder asks again, or it rests and waits. */
-  private isWaiting({ id, step }: Place): boolean {
+  private isWaiting(place: Place): boolean {
+    const saga = this.rows.get(place.id)?.saga;
+    return (saga?.state.status === 'running' && saga.lockedBy !== undefined) || this.restsFor(place);
+  }
+
+  private restsFor({ id, step }: Place): boolean {
     const saga = this.rows.get(id)?.saga;
-    if (saga?.state.status !== 'running') return false;
-    return saga.lockedBy !== undefined || awaitsSlot(stepState(saga.state, step));
+    const rests = saga?.state.status === 'running' && saga.lockedBy === undefined;
+    return rests && awaitsSlot(stepState(saga.state, step));
   }
 
   private placesOf({ saga, step, key }: SlotLimit): Place[] {
@@ -129,6 +165,19 @@ export class MemoryStepSlots implements StepSlotStore {
     this.limits.set(limit, places);
     return places;
   }
+}
+
+/** A time that was stored so many milliseconds ago at most. One that is yet to come was stored before the clock was set back. */
+export function isWithin(time: number, span: number, now: number): boolean {
+  return time <= now && now - time < span;
+}
+
+/** Takes the slot that is kept for the last one that was called, if that is behind this one. */
+function takeOver(places: readonly Place[], place: Place): void {
+  const last = places.findLast(({ state }) => state === 'called');
+  if (!last || places.indexOf(last) < places.indexOf(place)) return;
+  last.state = 'waiting';
+  place.state = 'taken';
 }
 
 function remove(places: Place[], isGone: (place: Place) => boolean): void {

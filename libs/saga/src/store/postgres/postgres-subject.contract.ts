@@ -76,7 +76,7 @@ export async function postgresSubject(
       await shift('schedule', ['decided_until', 'next_at', 'paused_at', 'last_at', 'skipped_at'], ms);
       await shift('deleted', ['at'], ms);
       await shift('step_limit', ['checked_at'], ms);
-      await shift('step_slot', ['called_at'], ms);
+      await shift('step_slot', ['since', 'called_at'], ms);
       await application.query(
         `UPDATE ${SCHEMA}.rate_limit SET times = ARRAY(SELECT t - ${ms} FROM unnest(times) WITH ORDINALITY AS w(t, n) ORDER BY n), idle_at = idle_at - ${ms}`,
       );

@@ -135,7 +135,7 @@ const plainStatements = (s: string) => ({
   takeSlots: `SELECT ${callSql(s, 'take_slots_1', 8)} AS taken`,
   freeSlots: `SELECT ${callSql(s, 'free_slots_1', 8)}`,
   fenceSlots: `SELECT ${callSql(s, 'fence_slots_1', 1)}`,
-  sweepSlots: `SELECT ${callSql(s, 'sweep_slots_1', 4)}`,
+  sweepSlots: `SELECT ${callSql(s, 'sweep_slots_1', 6)}`,
   signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 7)} ORDER BY place`,
   stepPart: stepPartSql(s),
   signalPart: signalPartSql(s),

@@ -18,17 +18,19 @@ export class StepSlots implements StepSlotStore {
     await this.query(this.sql.freeSlots, parametersOf(...freed));
   }
 
-  async sweep(limits: Parameters<StepSlotStore['sweep']>[0]): Promise<void> {
-    const rows = [...limits].flatMap(([saga, steps]) =>
-      [...steps].map(([step, count]) => ({ saga, step, count })),
+  async sweep(sagas: Parameters<StepSlotStore['sweep']>[0]): Promise<void> {
+    const limits = sagas.flatMap(({ name, version, steps }) =>
+      [...steps].map(([step, count]) => ({ name, version, step, count })),
     );
-    const names = [...limits.keys()];
-    await this.query(this.sql.fenceSlots, [names]);
+    const names = sagas.map(({ name }) => name);
+    await this.query(this.sql.fenceSlots, [[...new Set(names)]]);
     await this.query(this.sql.sweepSlots, [
       names,
-      rows.map(({ saga }) => saga),
-      rows.map(({ step }) => step),
-      rows.map(({ count }) => count),
+      sagas.map(({ version }) => version),
+      limits.map(({ name }) => name),
+      limits.map(({ version }) => version),
+      limits.map(({ step }) => step),
+      limits.map(({ count }) => count),
     ]);
   }
 }

@@ -166,6 +166,7 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         epoch int NOT NULL,
         turn int NOT NULL,
         state text NOT NULL,
+        since timestamptz NOT NULL DEFAULT now(),
         called_at timestamptz,
         PRIMARY KEY (saga, step, key, saga_id, step_key)
       )`,
@@ -1704,54 +1705,109 @@ BEGIN
   END LOOP;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".purge_slots_1(text, text, text) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+CREATE OR REPLACE FUNCTION "{schema}".settle_slots_1(text, text, text) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  lost record;
 BEGIN
-  DELETE FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state <> 'waiting' AND (
-    CASE s.state WHEN 'called' THEN s.called_at <= clock_timestamp() - interval '10000 milliseconds'
-      ELSE NOT EXISTS (SELECT FROM "{schema}".instance i WHERE i.id = s.saga_id AND i.epoch = s.epoch
-        AND i.locked_by IS NOT NULL) END);
+  FOR lost IN
+    SELECT s.saga_id, s.step_key, EXISTS (SELECT FROM "{schema}".instance i WHERE i.id = s.saga_id AND i.status = 'running' AND i.locked_by IS NULL
+      AND EXISTS (SELECT FROM "{schema}".step t WHERE t.saga_id = i.id AND t.name = s.step_key AND t.status = 'waiting'
+        AND (t.progress -> 'slot') IS NOT NULL)) AS rests
+    FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state <> 'waiting' AND s.state = 'taken'
+      AND NOT EXISTS (SELECT FROM "{schema}".instance i WHERE i.id = s.saga_id AND i.epoch = s.epoch AND i.locked_by IS NOT NULL)
+  LOOP
+    IF lost.rests THEN
+      UPDATE "{schema}".step_slot s SET state = 'waiting' WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = lost.saga_id AND s.step_key = lost.step_key;
+    ELSE
+      DELETE FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = lost.saga_id AND s.step_key = lost.step_key;
+    END IF;
+  END LOOP;
+  UPDATE "{schema}".step_slot s SET state = 'late'
+  WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state <> 'waiting' AND s.state = 'called' AND (s.called_at BETWEEN clock_timestamp() - interval '10000 milliseconds' AND clock_timestamp()) IS NOT TRUE;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".promote_slots_1(text, text, text, int, uuid, text[]) RETURNS uuid[] LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION "{schema}".promote_slots_1(text, text, text, int[], int[], uuid, text[],
+  OUT called uuid[], OUT since timestamptz[]) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
-  room int;
+  used int;
   waiter record;
-  called uuid[] := '{}';
+  passed bigint := -1;
+  is_late boolean := false;
+  slots int;
 BEGIN
-  room := $4 - (SELECT count(*) FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state <> 'waiting');
+  called := '{}';
+  since := '{}';
+  SELECT count(*) INTO used FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state <> 'waiting' AND s.state <> 'late';
   FOR n IN 1..100 LOOP
-    EXIT WHEN room <= 0;
-    SELECT s.saga_id, s.step_key INTO waiter FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state = 'waiting'
-    ORDER BY s.number LIMIT 1;
-    EXIT WHEN NOT FOUND;
-    IF waiter.saga_id = $5 AND waiter.step_key = ANY($6) THEN
+    IF NOT is_late THEN
+      SELECT s.saga_id, s.step_key, s.number, s.since, i.version,
+        coalesce(s.saga_id = $6 AND s.step_key = ANY($7), false) AS is_own,
+        coalesce((i.status = 'running' AND i.locked_by IS NOT NULL) OR (i.status = 'running' AND i.locked_by IS NULL
+      AND EXISTS (SELECT FROM "{schema}".step t WHERE t.saga_id = i.id AND t.name = s.step_key AND t.status = 'waiting'
+        AND (t.progress -> 'slot') IS NOT NULL)), false) AS waits
+      INTO waiter FROM "{schema}".step_slot s LEFT JOIN "{schema}".instance i ON i.id = s.saga_id
+      WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state = 'waiting' AND s.number > passed ORDER BY s.number LIMIT 1;
+      IF NOT FOUND THEN
+        is_late := true;
+        passed := -1;
+      END IF;
+    END IF;
+    IF is_late THEN
+      SELECT s.saga_id, s.step_key, s.number, s.since, i.version,
+        coalesce(s.saga_id = $6 AND s.step_key = ANY($7), false) AS is_own,
+        coalesce((i.status = 'running' AND i.locked_by IS NOT NULL) OR (i.status = 'running' AND i.locked_by IS NULL
+      AND EXISTS (SELECT FROM "{schema}".step t WHERE t.saga_id = i.id AND t.name = s.step_key AND t.status = 'waiting'
+        AND (t.progress -> 'slot') IS NOT NULL)), false) AS waits
+      INTO waiter FROM "{schema}".step_slot s LEFT JOIN "{schema}".instance i ON i.id = s.saga_id
+      WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state <> 'waiting' AND s.state = 'late' AND s.number > passed ORDER BY s.number LIMIT 1;
+      EXIT WHEN NOT FOUND;
+    END IF;
+    passed := waiter.number;
+    slots := CASE WHEN $4 IS NULL THEN $5[1] ELSE $5[array_position($4, waiter.version)] END;
+    CONTINUE WHEN slots IS NULL AND waiter.version IS NOT NULL;
+    -- Of versions with another count, some may still find one.
+    EXIT WHEN used >= slots AND $4 IS NULL;
+    CONTINUE WHEN used >= slots;
+    IF waiter.is_own THEN
       UPDATE "{schema}".step_slot s SET state = 'taken'
       WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = waiter.saga_id AND s.step_key = waiter.step_key;
-    ELSIF EXISTS (SELECT FROM "{schema}".instance i WHERE i.id = waiter.saga_id AND i.status = 'running' AND (i.locked_by IS NOT NULL
-        OR EXISTS (SELECT FROM "{schema}".step t WHERE t.saga_id = i.id AND t.name = waiter.step_key AND t.status = 'waiting'
-          AND (t.progress -> 'slot') IS NOT NULL))) THEN
+      used := used + 1;
+    ELSIF waiter.waits THEN
       UPDATE "{schema}".step_slot s SET state = 'called', called_at = clock_timestamp()
       WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = waiter.saga_id AND s.step_key = waiter.step_key;
       called := called || waiter.saga_id;
+      since := since || waiter.since;
+      used := used + 1;
     ELSE
       DELETE FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = waiter.saga_id AND s.step_key = waiter.step_key;
-      CONTINUE;
     END IF;
-    room := room - 1;
   END LOOP;
-  RETURN called;
+  -- A slot that is kept for one that was called goes to one before it that asks.
+  FOR waiter IN
+    SELECT s.step_key, s.number FROM "{schema}".step_slot s
+    WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = $6 AND s.step_key = ANY($7) AND s.state = 'waiting' ORDER BY s.number
+  LOOP
+    UPDATE "{schema}".step_slot s SET state = 'waiting'
+    WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state <> 'waiting' AND s.state = 'called' AND s.number > waiter.number AND s.number = (
+      SELECT max(o.number) FROM "{schema}".step_slot o
+      WHERE o.saga = $1 AND o.step = $2 AND o.key = $3 AND o.state <> 'waiting' AND o.state = 'called');
+    EXIT WHEN NOT FOUND;
+    UPDATE "{schema}".step_slot s SET state = 'taken' WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = $6 AND s.step_key = waiter.step_key;
+  END LOOP;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".wake_all_1(uuid[]) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+CREATE OR REPLACE FUNCTION "{schema}".call_all_1(uuid[], timestamptz[]) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
-  saga uuid;
+  saga record;
 BEGIN
-  FOR saga IN SELECT DISTINCT w.id FROM unnest($1) AS w(id) ORDER BY w.id LOOP
-    PERFORM "{schema}".wake_1(saga);
+  FOR saga IN SELECT w.id, min(w.since) AS since FROM unnest($1, $2) AS w(id, since) GROUP BY w.id ORDER BY w.id LOOP
+    PERFORM "{schema}".wake_1(saga.id);
+    UPDATE "{schema}".instance i SET rank_at = i.rank_at - greatest(now() - saga.since, interval '0')
+    WHERE i.id = saga.id AND i.locked_by IS NULL AND i.rank_at IS NOT NULL;
   END LOOP;
 END $function$`,
     `
@@ -1772,21 +1828,19 @@ CREATE OR REPLACE FUNCTION "{schema}".take_slots_1(text, text, text, int, uuid, 
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
-  called uuid[];
+  others record;
 BEGIN
   PERFORM "{schema}".lock_slots_1($1, $2, $3);
   PERFORM FROM "{schema}".instance i WHERE i.id = $5 AND i.epoch = $6 AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp();
   IF NOT FOUND THEN RETURN NULL; END IF;
-  -- Also one that comes late, if no other was called since.
-  UPDATE "{schema}".step_slot s SET state = 'taken', epoch = $6, turn = $7
-  WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.state = 'called';
-  PERFORM "{schema}".purge_slots_1($1, $2, $3);
+  PERFORM "{schema}".settle_slots_1($1, $2, $3);
   INSERT INTO "{schema}".step_slot AS s (saga, step, key, saga_id, step_key, epoch, turn, state)
   SELECT $1, $2, $3, $5, w.step, $6, $7, 'waiting' FROM unnest($8) WITH ORDINALITY AS w(step, place) ORDER BY w.place
   ON CONFLICT (saga, step, key, saga_id, step_key) DO UPDATE SET epoch = excluded.epoch,
-    turn = CASE WHEN s.epoch = excluded.epoch THEN greatest(s.turn, excluded.turn) ELSE excluded.turn END;
-  called := "{schema}".promote_slots_1($1, $2, $3, $4, $5, $8);
-  PERFORM "{schema}".wake_all_1(called);
+    turn = CASE WHEN s.epoch = excluded.epoch THEN greatest(s.turn, excluded.turn) ELSE excluded.turn END,
+    state = CASE WHEN s.state = 'taken' THEN s.state ELSE 'waiting' END;
+  others := "{schema}".promote_slots_1($1, $2, $3, NULL, ARRAY[$4], $5, $8);
+  PERFORM "{schema}".call_all_1(others.called, others.since);
   RETURN ARRAY(SELECT s.step_key FROM "{schema}".step_slot s
     WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.state = 'taken');
 END $function$`,
@@ -1794,41 +1848,50 @@ END $function$`,
 CREATE OR REPLACE FUNCTION "{schema}".free_slots_1(text, text, text, int, uuid, int, int, text[]) RETURNS void LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+DECLARE
+  others record;
 BEGIN
   PERFORM "{schema}".lock_slots_1($1, $2, $3);
   DELETE FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.epoch = $6 AND s.turn <= $7;
-  PERFORM "{schema}".purge_slots_1($1, $2, $3);
-  PERFORM "{schema}".wake_all_1("{schema}".promote_slots_1($1, $2, $3, $4, NULL, NULL));
+  PERFORM "{schema}".settle_slots_1($1, $2, $3);
+  others := "{schema}".promote_slots_1($1, $2, $3, NULL, ARRAY[$4], NULL, NULL);
+  PERFORM "{schema}".call_all_1(others.called, others.since);
   -- The row of a key that is not in use. That of a limit without a key stays.
   IF $3 <> '' AND NOT EXISTS (SELECT FROM "{schema}".step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3) THEN
     DELETE FROM "{schema}".step_limit s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3;
   END IF;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".sweep_slots_1(text[], text[], text[], int[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION "{schema}".sweep_slots_1(text[], int[], text[], int[], text[], int[]) RETURNS void LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
-  found record;
+  swept record;
+  others record;
   called uuid[] := '{}';
+  since timestamptz[] := '{}';
 BEGIN
-  FOR found IN
-    SELECT s.saga, s.step, s.key, coalesce((SELECT w.count FROM unnest($2, $3, $4) AS w(saga, step, count)
-      WHERE w.saga = s.saga AND w.step = s.step LIMIT 1), 2147483647) AS count
-    FROM "{schema}".step_limit s
-    WHERE s.saga = ANY($1) AND s.checked_at < clock_timestamp() - interval '4000 milliseconds'
+  FOR swept IN
+    SELECT s.saga, s.step, s.key FROM "{schema}".step_limit s
+    WHERE s.saga = ANY($1) AND (s.checked_at BETWEEN clock_timestamp() - interval '4000 milliseconds' AND clock_timestamp()) IS NOT TRUE
     ORDER BY s.checked_at LIMIT 500 FOR UPDATE SKIP LOCKED
   LOOP
-    PERFORM "{schema}".purge_slots_1(found.saga, found.step, found.key);
-    called := called || "{schema}".promote_slots_1(found.saga, found.step, found.key, found.count, NULL, NULL);
-    IF EXISTS (SELECT FROM "{schema}".step_slot s WHERE s.saga = found.saga AND s.step = found.step AND s.key = found.key) THEN
+    PERFORM "{schema}".settle_slots_1(swept.saga, swept.step, swept.key);
+    SELECT p.called, p.since INTO others FROM (
+      SELECT array_agg(v.version) AS versions, array_agg(coalesce((SELECT w.count FROM unnest($3, $4, $5, $6) AS w(saga, version, step, count)
+        WHERE w.saga = v.saga AND w.version = v.version AND w.step = swept.step LIMIT 1), 2147483647)) AS counts
+      FROM unnest($1, $2) AS v(saga, version) WHERE v.saga = swept.saga) l
+    CROSS JOIN LATERAL "{schema}".promote_slots_1(swept.saga, swept.step, swept.key, l.versions, l.counts, NULL, NULL) p;
+    called := called || others.called;
+    since := since || others.since;
+    IF EXISTS (SELECT FROM "{schema}".step_slot s WHERE s.saga = swept.saga AND s.step = swept.step AND s.key = swept.key) THEN
       UPDATE "{schema}".step_limit s SET checked_at = clock_timestamp()
-      WHERE s.saga = found.saga AND s.step = found.step AND s.key = found.key;
+      WHERE s.saga = swept.saga AND s.step = swept.step AND s.key = swept.key;
     ELSE
-      DELETE FROM "{schema}".step_limit s WHERE s.saga = found.saga AND s.step = found.step AND s.key = found.key;
+      DELETE FROM "{schema}".step_limit s WHERE s.saga = swept.saga AND s.step = swept.step AND s.key = swept.key;
     END IF;
   END LOOP;
-  PERFORM "{schema}".wake_all_1(called);
+  PERFORM "{schema}".call_all_1(called, since);
 END $function$`,
   ],
   down: [

@@ -10,13 +10,19 @@ const SWEEP_INTERVAL_MS = 4_000;
  * The slots of steps with a `concurrency` over all sagas.
  *
  * step_limit has a row for each limit, and key of it: its lock puts those who take and free slots in an order. step_slot has a row
- * for each step, or item, that has a slot (taken), waits for one, or was called: a slot is kept for it, and its saga was made due.
+ * for each step, or item, that has a slot (taken), waits for one, was called (a slot is kept for it, and its saga was made due), or is
+ * late: its saga did not come in time for the slot that was kept. Its number is its place, which it keeps until it has had a slot.
  *
  * A slot that is taken counts while its saga is leased under the same epoch. fence_slots_1 ends leases that have run out and no worker took
  * over: their holders are fenced off, as by claim_limited_1. So what ends an attempt
- * without a word (a crash, an operator, a failover) frees its slot; `sweep_slots_1` makes the next one due for it. No wait is lost: a call
- * makes the saga due, or marks it as woken (wake_1), and each run of a saga asks again for all that it waits for. So a call that no saga came
- * for in time can be deleted.
+ * without a word (a crash, an operator, a failover) frees its slot; `sweep_slots_1` makes the next one due for it. No wait is lost: a row
+ * is deleted once its attempt has ended, or its saga, by what is stored of it, does not wait for it. A saga that was called asks again, and is
+ * let in by the count of the limit as that run knows it; if it comes late, it still goes before all that came after it.
+ *
+ * A saga that is called is as urgent as one that has been due since it began to wait: it does not wait behind what came later.
+ *
+ * Times that are stored bound a wait from below only: one that is yet to come was stored before the server's clock was set back, and
+ * counts as long past.
  *
  * Nothing locks a saga's row before a limit's: here the limit's row is locked first, then the rows of sagas in the order of their
  * ids, as everything locks them.
@@ -25,9 +31,9 @@ const SWEEP_INTERVAL_MS = 4_000;
  */
 export const stepSlotFunctions = (schema: string): string[] => [
   lockLimit(schema),
-  purge(schema),
+  settle(schema),
   promote(schema),
-  wakeAll(schema),
+  callAll(schema),
   fence(schema),
   take(schema),
   free(schema),
@@ -47,59 +53,122 @@ BEGIN
   END LOOP;
 END $function$`;
 
-/** Drops the slots of leases that are lost, and calls that no saga came for. */
-const purge = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.purge_slots_1(text, text, text) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
+/** The row `i` of an idle saga whose step `s` waits for a slot. */
+const restsForSlot = (schema: string): string => `i.status = 'running' AND i.locked_by IS NULL
+      AND EXISTS (SELECT FROM ${schema}.step t WHERE t.saga_id = i.id AND t.name = s.step_key AND t.status = 'waiting'
+        AND (t.progress -> 'slot') IS NOT NULL)`;
+
+/** Stored within so many milliseconds. */
+const isWithin = (column: string, ms: number): string =>
+  `${column} BETWEEN clock_timestamp() - interval '${ms} milliseconds' AND clock_timestamp()`;
+
+/** What is lost with its lease, or was called in vain, does not count. A step that waits all the same keeps its place. */
+const settle = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.settle_slots_1(text, text, text) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
+DECLARE
+  lost record;
 BEGIN
-  DELETE FROM ${schema}.step_slot s WHERE ${OF_LIMIT} AND s.state <> 'waiting' AND (
-    CASE s.state WHEN 'called' THEN s.called_at <= clock_timestamp() - interval '${SLOT_KEPT_MS} milliseconds'
-      ELSE NOT EXISTS (SELECT FROM ${schema}.instance i WHERE i.id = s.saga_id AND i.epoch = s.epoch
-        AND i.locked_by IS NOT NULL) END);
+  FOR lost IN
+    SELECT s.saga_id, s.step_key, EXISTS (SELECT FROM ${schema}.instance i WHERE i.id = s.saga_id AND ${restsForSlot(schema)}) AS rests
+    FROM ${schema}.step_slot s WHERE ${OF_LIMIT} AND s.state <> 'waiting' AND s.state = 'taken'
+      AND NOT EXISTS (SELECT FROM ${schema}.instance i WHERE i.id = s.saga_id AND i.epoch = s.epoch AND i.locked_by IS NOT NULL)
+  LOOP
+    IF lost.rests THEN
+      UPDATE ${schema}.step_slot s SET state = 'waiting' WHERE ${OF_LIMIT} AND s.saga_id = lost.saga_id AND s.step_key = lost.step_key;
+    ELSE
+      DELETE FROM ${schema}.step_slot s WHERE ${OF_LIMIT} AND s.saga_id = lost.saga_id AND s.step_key = lost.step_key;
+    END IF;
+  END LOOP;
+  UPDATE ${schema}.step_slot s SET state = 'late'
+  WHERE ${OF_LIMIT} AND s.state <> 'waiting' AND s.state = 'called' AND (${isWithin('s.called_at', SLOT_KEPT_MS)}) IS NOT TRUE;
 END $function$`;
 
 /**
- * Gives what is free to those who wait, in their order: to the one who asks at once, to others by calling them. Returns the sagas to wake.
- * $4 count, $5 the saga that asks and $6 its steps, or null. A wait that is over, and was not taken back, is deleted.
+ * Gives what is free to those who wait, in their order: to the one who asks at once, to others by calling them; those that are late
+ * are called again if no other one waits. Returns the sagas that are called, and since when they wait. A wait that is over, and was not
+ * taken back, is deleted.
+ * $4 versions and $5 the counts of each; $4 null: of all. $6 the saga that asks and $7 its steps, or null.
  */
 const promote = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.promote_slots_1(text, text, text, int, uuid, text[]) RETURNS uuid[] LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.promote_slots_1(text, text, text, int[], int[], uuid, text[],
+  OUT called uuid[], OUT since timestamptz[]) LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
-  room int;
+  used int;
   waiter record;
-  called uuid[] := '{}';
+  passed bigint := -1;
+  is_late boolean := false;
+  slots int;
 BEGIN
-  room := $4 - (SELECT count(*) FROM ${schema}.step_slot s WHERE ${OF_LIMIT} AND s.state <> 'waiting');
+  called := '{}';
+  since := '{}';
+  SELECT count(*) INTO used FROM ${schema}.step_slot s WHERE ${OF_LIMIT} AND s.state <> 'waiting' AND s.state <> 'late';
   FOR n IN 1..${SLOT_LOOKS} LOOP
-    EXIT WHEN room <= 0;
-    SELECT s.saga_id, s.step_key INTO waiter FROM ${schema}.step_slot s WHERE ${OF_LIMIT} AND s.state = 'waiting'
-    ORDER BY s.number LIMIT 1;
-    EXIT WHEN NOT FOUND;
-    IF waiter.saga_id = $5 AND waiter.step_key = ANY($6) THEN
+    IF NOT is_late THEN
+      ${nextOf(schema, "s.state = 'waiting'")}
+      IF NOT FOUND THEN
+        is_late := true;
+        passed := -1;
+      END IF;
+    END IF;
+    IF is_late THEN
+      ${nextOf(schema, "s.state <> 'waiting' AND s.state = 'late'")}
+      EXIT WHEN NOT FOUND;
+    END IF;
+    passed := waiter.number;
+    slots := CASE WHEN $4 IS NULL THEN $5[1] ELSE $5[array_position($4, waiter.version)] END;
+    CONTINUE WHEN slots IS NULL AND waiter.version IS NOT NULL;
+    -- Of versions with another count, some may still find one.
+    EXIT WHEN used >= slots AND $4 IS NULL;
+    CONTINUE WHEN used >= slots;
+    IF waiter.is_own THEN
       UPDATE ${schema}.step_slot s SET state = 'taken'
       WHERE ${OF_LIMIT} AND s.saga_id = waiter.saga_id AND s.step_key = waiter.step_key;
-    ELSIF EXISTS (SELECT FROM ${schema}.instance i WHERE i.id = waiter.saga_id AND i.status = 'running' AND (i.locked_by IS NOT NULL
-        OR EXISTS (SELECT FROM ${schema}.step t WHERE t.saga_id = i.id AND t.name = waiter.step_key AND t.status = 'waiting'
-          AND (t.progress -> 'slot') IS NOT NULL))) THEN
+      used := used + 1;
+    ELSIF waiter.waits THEN
       UPDATE ${schema}.step_slot s SET state = 'called', called_at = clock_timestamp()
       WHERE ${OF_LIMIT} AND s.saga_id = waiter.saga_id AND s.step_key = waiter.step_key;
       called := called || waiter.saga_id;
+      since := since || waiter.since;
+      used := used + 1;
     ELSE
       DELETE FROM ${schema}.step_slot s WHERE ${OF_LIMIT} AND s.saga_id = waiter.saga_id AND s.step_key = waiter.step_key;
-      CONTINUE;
     END IF;
-    room := room - 1;
   END LOOP;
-  RETURN called;
+  -- A slot that is kept for one that was called goes to one before it that asks.
+  FOR waiter IN
+    SELECT s.step_key, s.number FROM ${schema}.step_slot s
+    WHERE ${OF_LIMIT} AND s.saga_id = $6 AND s.step_key = ANY($7) AND s.state = 'waiting' ORDER BY s.number
+  LOOP
+    UPDATE ${schema}.step_slot s SET state = 'waiting'
+    WHERE ${OF_LIMIT} AND s.state <> 'waiting' AND s.state = 'called' AND s.number > waiter.number AND s.number = (
+      SELECT max(o.number) FROM ${schema}.step_slot o
+      WHERE o.saga = $1 AND o.step = $2 AND o.key = $3 AND o.state <> 'waiting' AND o.state = 'called');
+    EXIT WHEN NOT FOUND;
+    UPDATE ${schema}.step_slot s SET state = 'taken' WHERE ${OF_LIMIT} AND s.saga_id = $6 AND s.step_key = waiter.step_key;
+  END LOOP;
 END $function$`;
 
-const wakeAll = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.wake_all_1(uuid[]) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
+/** The next one in the order of the numbers, and whether its saga waits for it. */
+const nextOf = (
+  schema: string,
+  state: string,
+): string => `SELECT s.saga_id, s.step_key, s.number, s.since, i.version,
+        coalesce(s.saga_id = $6 AND s.step_key = ANY($7), false) AS is_own,
+        coalesce((i.status = 'running' AND i.locked_by IS NOT NULL) OR (${restsForSlot(schema)}), false) AS waits
+      INTO waiter FROM ${schema}.step_slot s LEFT JOIN ${schema}.instance i ON i.id = s.saga_id
+      WHERE ${OF_LIMIT} AND ${state} AND s.number > passed ORDER BY s.number LIMIT 1;`;
+
+/** $1 sagas, $2 since when they wait: as urgent as one that has been due since then, whatever the server's clock has said. */
+const callAll = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.call_all_1(uuid[], timestamptz[]) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
 DECLARE
-  saga uuid;
+  saga record;
 BEGIN
-  FOR saga IN SELECT DISTINCT w.id FROM unnest($1) AS w(id) ORDER BY w.id LOOP
-    PERFORM ${schema}.wake_1(saga);
+  FOR saga IN SELECT w.id, min(w.since) AS since FROM unnest($1, $2) AS w(id, since) GROUP BY w.id ORDER BY w.id LOOP
+    PERFORM ${schema}.wake_1(saga.id);
+    UPDATE ${schema}.instance i SET rank_at = i.rank_at - greatest(now() - saga.since, interval '0')
+    WHERE i.id = saga.id AND i.locked_by IS NULL AND i.rank_at IS NOT NULL;
   END LOOP;
 END $function$`;
 
@@ -122,21 +191,19 @@ const take = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.take_slots_1(text, text, text, int, uuid, int, int, text[]) RETURNS text[] LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
-  called uuid[];
+  others record;
 BEGIN
   PERFORM ${schema}.lock_slots_1($1, $2, $3);
   PERFORM FROM ${schema}.instance i WHERE i.id = $5 AND i.epoch = $6 AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp();
   IF NOT FOUND THEN RETURN NULL; END IF;
-  -- Also one that comes late, if no other was called since.
-  UPDATE ${schema}.step_slot s SET state = 'taken', epoch = $6, turn = $7
-  WHERE ${OF_LIMIT} AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.state = 'called';
-  PERFORM ${schema}.purge_slots_1($1, $2, $3);
+  PERFORM ${schema}.settle_slots_1($1, $2, $3);
   INSERT INTO ${schema}.step_slot AS s (saga, step, key, saga_id, step_key, epoch, turn, state)
   SELECT $1, $2, $3, $5, w.step, $6, $7, 'waiting' FROM unnest($8) WITH ORDINALITY AS w(step, place) ORDER BY w.place
   ON CONFLICT (saga, step, key, saga_id, step_key) DO UPDATE SET epoch = excluded.epoch,
-    turn = CASE WHEN s.epoch = excluded.epoch THEN greatest(s.turn, excluded.turn) ELSE excluded.turn END;
-  called := ${schema}.promote_slots_1($1, $2, $3, $4, $5, $8);
-  PERFORM ${schema}.wake_all_1(called);
+    turn = CASE WHEN s.epoch = excluded.epoch THEN greatest(s.turn, excluded.turn) ELSE excluded.turn END,
+    state = CASE WHEN s.state = 'taken' THEN s.state ELSE 'waiting' END;
+  others := ${schema}.promote_slots_1($1, $2, $3, NULL, ARRAY[$4], $5, $8);
+  PERFORM ${schema}.call_all_1(others.called, others.since);
   RETURN ARRAY(SELECT s.step_key FROM ${schema}.step_slot s
     WHERE ${OF_LIMIT} AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.state = 'taken');
 END $function$`;
@@ -145,11 +212,14 @@ END $function$`;
 const free = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.free_slots_1(text, text, text, int, uuid, int, int, text[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
+DECLARE
+  others record;
 BEGIN
   PERFORM ${schema}.lock_slots_1($1, $2, $3);
   DELETE FROM ${schema}.step_slot s WHERE ${OF_LIMIT} AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.epoch = $6 AND s.turn <= $7;
-  PERFORM ${schema}.purge_slots_1($1, $2, $3);
-  PERFORM ${schema}.wake_all_1(${schema}.promote_slots_1($1, $2, $3, $4, NULL, NULL));
+  PERFORM ${schema}.settle_slots_1($1, $2, $3);
+  others := ${schema}.promote_slots_1($1, $2, $3, NULL, ARRAY[$4], NULL, NULL);
+  PERFORM ${schema}.call_all_1(others.called, others.since);
   -- The row of a key that is not in use. That of a limit without a key stays.
   IF $3 <> '' AND NOT EXISTS (SELECT FROM ${schema}.step_slot s WHERE ${OF_LIMIT}) THEN
     DELETE FROM ${schema}.step_limit s WHERE ${OF_LIMIT};
@@ -157,31 +227,37 @@ BEGIN
 END $function$`;
 
 /**
- * $1 names of sagas, then the limits that their steps have: $2 names, $3 steps, $4 counts. A limit that is not among them is gone, and
- * nothing waits for it any more.
+ * $1 names and $2 versions of sagas, then the limits that their steps have: $3 names, $4 versions, $5 steps, $6 counts. A limit that is
+ * not among them is gone for that version, and nothing of it waits any more.
  */
 const sweep = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.sweep_slots_1(text[], text[], text[], int[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.sweep_slots_1(text[], int[], text[], int[], text[], int[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
-  found record;
+  swept record;
+  others record;
   called uuid[] := '{}';
+  since timestamptz[] := '{}';
 BEGIN
-  FOR found IN
-    SELECT s.saga, s.step, s.key, coalesce((SELECT w.count FROM unnest($2, $3, $4) AS w(saga, step, count)
-      WHERE w.saga = s.saga AND w.step = s.step LIMIT 1), 2147483647) AS count
-    FROM ${schema}.step_limit s
-    WHERE s.saga = ANY($1) AND s.checked_at < clock_timestamp() - interval '${SWEEP_INTERVAL_MS} milliseconds'
+  FOR swept IN
+    SELECT s.saga, s.step, s.key FROM ${schema}.step_limit s
+    WHERE s.saga = ANY($1) AND (${isWithin('s.checked_at', SWEEP_INTERVAL_MS)}) IS NOT TRUE
     ORDER BY s.checked_at LIMIT ${SWEPT} FOR UPDATE SKIP LOCKED
   LOOP
-    PERFORM ${schema}.purge_slots_1(found.saga, found.step, found.key);
-    called := called || ${schema}.promote_slots_1(found.saga, found.step, found.key, found.count, NULL, NULL);
-    IF EXISTS (SELECT FROM ${schema}.step_slot s WHERE s.saga = found.saga AND s.step = found.step AND s.key = found.key) THEN
+    PERFORM ${schema}.settle_slots_1(swept.saga, swept.step, swept.key);
+    SELECT p.called, p.since INTO others FROM (
+      SELECT array_agg(v.version) AS versions, array_agg(coalesce((SELECT w.count FROM unnest($3, $4, $5, $6) AS w(saga, version, step, count)
+        WHERE w.saga = v.saga AND w.version = v.version AND w.step = swept.step LIMIT 1), 2147483647)) AS counts
+      FROM unnest($1, $2) AS v(saga, version) WHERE v.saga = swept.saga) l
+    CROSS JOIN LATERAL ${schema}.promote_slots_1(swept.saga, swept.step, swept.key, l.versions, l.counts, NULL, NULL) p;
+    called := called || others.called;
+    since := since || others.since;
+    IF EXISTS (SELECT FROM ${schema}.step_slot s WHERE s.saga = swept.saga AND s.step = swept.step AND s.key = swept.key) THEN
       UPDATE ${schema}.step_limit s SET checked_at = clock_timestamp()
-      WHERE s.saga = found.saga AND s.step = found.step AND s.key = found.key;
+      WHERE s.saga = swept.saga AND s.step = swept.step AND s.key = swept.key;
     ELSE
-      DELETE FROM ${schema}.step_limit s WHERE s.saga = found.saga AND s.step = found.step AND s.key = found.key;
+      DELETE FROM ${schema}.step_limit s WHERE s.saga = swept.saga AND s.step = swept.step AND s.key = swept.key;
     END IF;
   END LOOP;
-  PERFORM ${schema}.wake_all_1(called);
+  PERFORM ${schema}.call_all_1(called, since);
 END $function$`;

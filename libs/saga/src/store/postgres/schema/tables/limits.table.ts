@@ -23,8 +23,8 @@ export const limitTables = (schema: string): string[] => [
         checked_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (saga, step, key)
       ) WITH (fillfactor = 50)`,
-  // A row for each step, or item, that has a slot of such a limit, waits for one in the order of the numbers, or was
-  // called since one is free.
+  // A row for each step, or item, that has a slot of such a limit, waits for one in the order of the numbers, was
+  // called since one is free, or was called and is late.
   `
       CREATE TABLE IF NOT EXISTS ${schema}.step_slot (
         saga text NOT NULL,
@@ -36,6 +36,7 @@ export const limitTables = (schema: string): string[] => [
         epoch int NOT NULL,
         turn int NOT NULL,
         state text NOT NULL,
+        since timestamptz NOT NULL DEFAULT now(),
         called_at timestamptz,
         PRIMARY KEY (saga, step, key, saga_id, step_key)
       )`,
