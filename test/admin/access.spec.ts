@@ -7,7 +7,8 @@ import {
   VersioningType,
 } from '@nestjs/common';
 import { SagaAdminModule, type AdminAction } from '../../libs/saga/src/admin/index.js';
-import { Saga, SagaConfigurationError, Step, WaitFor } from '../../libs/saga/src/index.js';
+import { Approval, Saga, SagaConfigurationError, Step, WaitFor } from '../../libs/saga/src/index.js';
+import { until } from '../support/gate.js';
 import { AdminApps } from './support/admin-apps.js';
 
 const apps = AdminApps.onOwnDatabase();
@@ -20,6 +21,12 @@ class Payment {
 @Saga({ name: 'greeting' })
 class Greeting {
   @Step() greet() {}
+}
+
+@Saga({ name: 'transfer', onFailure: 'suspend' })
+class Transfer {
+  @Approval() allow() {}
+  @Step() pay() {}
 }
 
 @Injectable()
@@ -152,12 +159,48 @@ describe('authorize', () => {
       403,
     );
     expect(asked).toEqual([
-      { kind: 'abort', saga: 'payment', id },
+      { kind: 'abort', saga: 'payment', id, parameters: {} },
       // Whether the caller may learn that the saga exists, and the answer if it does not exist.
       { kind: 'look', saga: 'payment', id },
-      { kind: 'abort' },
-      { kind: 'bulk', saga: 'payment' },
+      { kind: 'abort', parameters: {} },
+      { kind: 'bulk', saga: 'payment', parameters: { action: 'abort', filter: { saga: 'payment' } } },
     ]);
+  });
+
+  test('decides by the step and by what was sent: who may approve, and who may change an input', async () => {
+    const mayAct = ({ kind, step, parameters }: AdminAction) =>
+      kind === 'look' || (step !== 'allow' && parameters?.input === undefined);
+    const { sagas, client } = await apps.start({ sagas: [Transfer], admin: { authorize: mayAct } });
+    const { id } = await sagas.start(Transfer, {});
+    const path = `/api/sagas/${id}`;
+    await until(async () => (await client.get(path)).body.waitingFor?.kind === 'approval');
+    const { actions } = (await client.get(path)).body as { actions: { steps?: string[] }[] };
+    expect(actions.flatMap(({ steps = [] }) => steps)).toEqual([]);
+    expect((await client.get('/api/tasks')).body.items).toMatchObject([{ step: 'allow', actions: [] }]);
+    expect((await client.post(`${path}/approve`, { step: 'allow', by: 'ann' })).status).toBe(403);
+    const answer = await client.post(`${path}/retry`, { input: { to: 'me' }, by: 'ann' });
+    expect([answer.status, answer.body.code]).toEqual([403, 'SAGA_ADMIN_FORBIDDEN']);
+    expect((await client.post(`${path}/retry`, { by: 'ann' })).status).toBe(409);
+  });
+
+  test('offers no way around an approval, and refuses each', async () => {
+    const { sagas, client } = await apps.start({ sagas: [Transfer] });
+    const { id } = await sagas.start(Transfer, {});
+    const path = `/api/sagas/${id}`;
+    const offered = async (status: string) => {
+      await until(
+        async () => (await sagas.get(id)).status === status && (await sagas.get(id)).waitingFor !== undefined,
+      );
+      const { actions } = (await client.get(path)).body as { actions: { kind: string; steps?: string[] }[] };
+      return actions.filter(({ steps }) => steps?.includes('allow')).map(({ kind }) => kind);
+    };
+    expect(await offered('running')).toEqual(['approve', 'reject', 'reschedule']);
+    const completed = await client.post(`${path}/complete`, { step: 'allow', by: 'ann' });
+    expect([completed.status, completed.body.code]).toEqual([409, 'SAGA_STATE']);
+    await client.post(`${path}/reject`, { step: 'allow', by: 'ann' });
+    expect(await offered('suspended')).toEqual(['retry']);
+    const skipped = await client.post(`${path}/skip`, { step: 'allow', by: 'ann' });
+    expect([skipped.status, skipped.body.code]).toEqual([409, 'SAGA_STATE']);
   });
 });
 

@@ -77,7 +77,7 @@ describe('POST api/sagas', () => {
     const { client } = await apps.start({ sagas: [Pay], admin: { authorize } });
     const refused = await client.post('/api/sagas', start);
     expect([refused.status, refused.body.code]).toEqual([403, 'SAGA_ADMIN_FORBIDDEN']);
-    expect(asked).toEqual([{ kind: 'start', saga: 'pay' }]);
+    expect(asked).toEqual([{ kind: 'start', saga: 'pay', parameters: start }]);
     expect((await client.post('/api/sagas', start, { 'x-saga-admin': '' })).status).toBe(403);
     expect(await apps.sql('SELECT 1 FROM saga.instance')).toEqual([]);
   });

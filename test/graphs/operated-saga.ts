@@ -106,13 +106,26 @@ export class OperatedSaga extends LockstepSaga {
   }
 
   private async skip(key: string): Promise<void> {
-    await this.sagas().skip(this.id, key, { result: 'manual' });
+    const refusal = await codeOf(this.sagas().skip(this.id, key, { result: 'manual' }));
+    if (this.isUnapproved(key)) {
+      if (refusal !== 'SAGA_STATE') throw new Error(`skip of the approval ${key}: ${refusal}`);
+      return;
+    }
+    if (refusal !== undefined) throw new Error(`skip of ${key}: ${refusal}`);
     const isAccepted = this.takesEffect({ type: 'operator-skipped', step: key, result: '"manual"' });
     if (!isAccepted) throw new Error(`skip of ${key} is accepted`);
     const undone = stepState(this.state, key).status === 'compensated';
     const { round } = stepState(this.state, key.replace(/\[.*/, ''));
     // Before it is recorded, as it is known by then.
     this.entries.splice(-1, 0, { type: 'completed manually', key, round, undone });
+  }
+
+  /** An approval that has failed, going forward, before it was given. */
+  private isUnapproved(key: string): boolean {
+    const { status, wait } = stepState(this.state, key);
+    const isForward = status !== 'compensation_failed' && this.state.heldPhase === 'running';
+    const isApproval = this.graph.steps.get(key)?.kind === 'approval';
+    return isApproval && isForward && wait?.takenSignal === undefined;
   }
 
   private takesEffect(event: SagaEvent): boolean {

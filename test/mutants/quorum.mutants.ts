@@ -46,4 +46,22 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
     replace: 'operations.length < 0',
     killers: [specs('memory-saga-store')],
   },
+  {
+    name: 'let an operator complete an approval that was not given',
+    find: "if (graph && graph.steps.get(name)?.kind !== 'approval') continue;",
+    replace: 'if (graph) continue;',
+    killers: [specs('approvals-and-operators')],
+  },
+  {
+    name: 'let an operator skip what may be an approval where the saga is not known',
+    find: "if (graph && graph.steps.get(name)?.kind !== 'approval') continue;",
+    replace: "if (graph?.steps.get(name)?.kind !== 'approval') continue;",
+    killers: [specs('approvals-and-operators')],
+  },
+  {
+    name: 'retry with another input by the rule of any retry',
+    find: "rules.approvals[about?.newInput ? 'retryWithInput' : action]",
+    replace: 'rules.approvals[action]',
+    killers: [specs('second-person')],
+  },
 ];

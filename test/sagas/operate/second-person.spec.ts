@@ -1,13 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import { approvalSignal } from '../../../libs/saga/src/definition/graph/saga-graph.js';
 import {
   AesGcmCodec,
+  Approval,
   Saga,
   SagaApprovalPendingError,
   type SagaModuleOptions,
+  SagaStateError,
+  SagaValidationError,
   Step,
   type StepContext,
   StepRejectedError,
 } from '../../../libs/saga/src/index.js';
+import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
 
 @Saga({ name: 'payout', onFailure: 'suspend' })
@@ -57,6 +62,52 @@ describe('a call that two people have to make', () => {
     expect(await sagas.history(id)).toMatchObject([{ result: { amount: 10 } }, { result: { amount: 11 } }]);
     await skip('bob', 10);
     expect((await sagas.wait(id)).results).toEqual({ pay: { amount: 10 } });
+  });
+});
+
+test('a retry with another input can require two people, and without one it is made at once', async () => {
+  const { sagas, id } = await suspended({ approvals: { retryWithInput: 2 } });
+  const corrected = (by: string, amount: number) => sagas.retry(id, { by, input: { amount } });
+  await sagas.retry(id);
+  expect((await sagas.wait(id)).status).toBe('suspended');
+  await expect(sagas.retry(id, { input: { amount: 5 } })).rejects.toThrow('Give the operator who calls');
+  await expect(corrected('ann', 5)).rejects.toThrow(SagaApprovalPendingError);
+  await expect(corrected('bob', 6)).rejects.toThrow('1 of 2 operators');
+  expect((await sagas.get(id)).status).toBe('suspended');
+  await corrected('bob', 5);
+  expect((await sagas.wait(id)).results).toEqual({ pay: { amount: 5 } });
+});
+
+describe('an approval', () => {
+  const NOBODY = /it is an approval, and was not approved/;
+
+  test('is given by approve() alone: complete() and skip() do not walk around its quorum', async () => {
+    @Saga({ name: 'transfer', onFailure: 'suspend' })
+    class Transfer {
+      @Approval({ quorum: 2, timeout: '1h' }) allow() {
+        return 'allowed';
+      }
+      @Step() pay() {
+        return 20_000;
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [Transfer] });
+    const { id } = await sagas.start(Transfer, {});
+    await until(async () => (await sagas.get(id)).waitingFor?.kind === 'approval');
+    await sagas.approve(id, 'allow', { by: 'ann' });
+    await expect(sagas.complete(id, 'allow', { by: 'ann' })).rejects.toThrow(NOBODY);
+    await expect(sagas.signal(id, approvalSignal('allow'), { approved: true })).rejects.toThrow(
+      SagaValidationError,
+    );
+    await sagas.reschedule(id, 'allow', 0, { by: 'ann' });
+    expect((await sagas.wait(id)).status).toBe('suspended');
+    await expect(sagas.skip(id, 'allow', { by: 'ann' })).rejects.toThrow(NOBODY);
+    const elsewhere = await apps.start({ sagas: [] });
+    await expect(elsewhere.sagas.skip(id, 'allow', { by: 'ann' })).rejects.toThrow(SagaStateError);
+    expect((await sagas.history(id)).map(({ action }) => action)).toEqual(['approve', 'reschedule']);
+    await sagas.retry(id);
+    await sagas.approve(id, 'allow', { by: 'bob' });
+    expect((await sagas.wait(id)).results).toEqual({ allow: 'allowed', pay: 20_000 });
   });
 });
 

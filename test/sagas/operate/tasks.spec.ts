@@ -76,7 +76,6 @@ test('comes in pages, filtered by saga, step and tags', async () => {
 test.each<[string, (service: SagaService, id: string) => Promise<unknown>]>([
   ['approves it', (service, id) => service.approve(id, 'allow', { by: 'ann' })],
   ['rejects it', (service, id) => service.reject(id, 'allow', { by: 'ann' })],
-  ['completes it', (service, id) => service.complete(id, 'allow')],
   ['lets its time end', (service, id) => service.reschedule(id, 'allow', 1)],
   ['cancels the saga', (service, id) => service.cancel(id)],
   ['aborts the saga', (service, id) => service.abort(id)],

@@ -2,6 +2,8 @@ import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
 import type { AdminAction } from './admin.options.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaNotFoundError } from '../errors.js';
+import { stepOfKey } from '../definition/graph/saga-graph.js';
+import type { AllowedAction } from './allowed-actions.js';
 import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
 import { AdminRuntime } from './admin.runtime.js';
 
@@ -35,16 +37,30 @@ export class AdminAccess {
    * @param id as it was sent
    * @throws ForbiddenException, SagaNotFoundError
    */
-  async one(kind: AdminAction['kind'], id: string, request: unknown): Promise<SagaSnapshot> {
+  async one(action: Omit<AdminAction, 'saga' | 'id'>, id: string, request: unknown): Promise<SagaSnapshot> {
     const found = await this.found(id);
     if (found) {
       const which = { saga: found.saga, id: found.id };
-      if (await this.may({ kind, ...which }, request)) return found;
-      if (kind !== 'look' && (await this.may({ kind: 'look', ...which }, request)))
-        return this.forbid({ kind, ...which });
+      if (await this.may({ ...action, ...which }, request)) return found;
+      if (action.kind !== 'look' && (await this.may({ kind: 'look', ...which }, request)))
+        return this.forbid({ ...action, ...which });
     }
-    await this.demand({ kind }, request);
+    await this.demand(action, request);
     throw new SagaNotFoundError(`No saga has the id ${shown(id)}.`);
+  }
+
+  /** The action with those of its steps that the caller may do it to; undefined: none, or the caller may not do it at all. */
+  async allowed(
+    action: AllowedAction,
+    which: { readonly saga: string; readonly id: string },
+    request: unknown,
+  ): Promise<AllowedAction | undefined> {
+    const { kind, steps } = action;
+    if (!steps) return (await this.may({ kind, ...which }, request)) ? action : undefined;
+    const names = [...new Set(steps.map(stepOfKey))];
+    const may = await Promise.all(names.map((step) => this.may({ kind, ...which, step }, request)));
+    const left = steps.filter((key) => may[names.indexOf(stepOfKey(key))]);
+    return left.length > 0 ? { ...action, steps: left } : undefined;
   }
 
   private async found(id: string): Promise<SagaSnapshot | undefined> {

@@ -20,6 +20,16 @@ export interface AdminAction {
   readonly saga?: string;
   /** The id of the saga, if the action concerns one saga. */
   readonly id?: string;
+  /**
+   * The name of the step, if the action concerns one. For an item of a step (`ship[3]`), the name of its step. A `retry`
+   * without a step concerns all steps that have failed.
+   */
+  readonly step?: string;
+  /**
+   * What was sent with the request, not yet checked: the `input` of a `retry`, for example, or the `filter` of a bulk
+   * action. Absent for `look`, and if `authorize` is called to find out which actions to offer.
+   */
+  readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
 /** The kinds of actions: reading, starting, bulk actions, those on a step of all sagas of a name, and the actions on a saga. */

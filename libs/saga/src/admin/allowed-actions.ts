@@ -1,5 +1,5 @@
 import { handlerOf } from '../definition/options/handler-name.js';
-import type { SagaGraph } from '../definition/graph/saga-graph.js';
+import { type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
 import { APPROVAL_PREFIX } from '../definition/options/signal-name.js';
 import { isInProgress, isTerminal, needsOperator } from '../machine/saga-state.js';
 import type { SagaSnapshot, StepSnapshot } from '../nest/views/saga-snapshot.js';
@@ -24,18 +24,20 @@ export function allowedActions(saga: SagaSnapshot, graph: SagaGraph | undefined)
   const turnsBack = saga.steps.some(({ status: step }) => step.startsWith('compensat'));
   const forward = status === 'running' || status === 'suspended' || status === 'paused' || status === 'stuck';
   const gaveUp = held && saga.waitingFor?.kind === 'person' ? saga.waitingFor.steps : [];
+  const given = saga.steps.filter((step) => !isUnapproved(step, graph)).map(({ name }) => name);
+  const skippable = gaveUp.filter((step) => given.includes(stepOfKey(step)));
   const goes = isInProgress(status);
   const hanging = goes ? partsOf(saga, ({ runningSince }) => runningSince !== undefined) : [];
-  const waiting = goes ? partsOf(saga, (step) => isOpen(step, saga)) : [];
+  const waiting = goes ? partsOf(saga, (step) => isOpen(step, saga) && !isUnapproved(step, graph)) : [];
   const backsOff = goes && hanging.length === 0 ? partsOf(saga, isBackingOff) : [];
   const mayMove = (goes || status === 'paused') && hanging.length === 0;
   const timed = mayMove ? partsOf(saga, (step) => isTimed(step, saga)) : [];
-  const approvals = open ? awaited(saga, graph, 'approval') : [];
+  const approvals = open ? awaited(saga, graph) : [];
   const signals = open ? signalsOf(graph) : [];
   const actions: (AllowedAction | false)[] = [
     held && { kind: 'retry', ...(gaveUp.length > 0 && { steps: gaveUp }) },
     backsOff.length > 0 && { kind: 'retry', steps: backsOff, now: true },
-    gaveUp.length > 0 && { kind: 'skip', steps: gaveUp },
+    skippable.length > 0 && { kind: 'skip', steps: skippable },
     approvals.length > 0 && { kind: 'approve', steps: approvals },
     approvals.length > 0 && { kind: 'reject', steps: approvals },
     status === 'paused' && { kind: 'resume' },
@@ -75,12 +77,17 @@ function isTimed({ name, status, child, retryAt }: StepSnapshot, { waitingFor }:
   return status === 'waiting' || (status === 'compensating' && (retryAt !== undefined || isConfirmed));
 }
 
-/** Steps of this kind that wait right now. */
-function awaited(saga: SagaSnapshot, graph: SagaGraph | undefined, kind: 'approval'): string[] {
-  const waiting = saga.steps.filter(({ name, status }) => {
-    return status === 'waiting' && graph?.steps.get(name)?.kind === kind;
-  });
-  const told = saga.waitingFor?.kind === kind ? [saga.waitingFor.step] : [];
+/** An approval that was not given. Its method is called once it was. */
+function isUnapproved(step: StepSnapshot, graph: SagaGraph | undefined): boolean {
+  const { name, status, attempts, runningSince } = step;
+  if (graph?.steps.get(name)?.kind !== 'approval' || runningSince !== undefined) return false;
+  return status === 'waiting' ? !isBackingOff(step) : status === 'failed' && attempts === 0;
+}
+
+/** The approvals that wait for a decision. */
+function awaited(saga: SagaSnapshot, graph: SagaGraph | undefined): string[] {
+  const waiting = saga.steps.filter((step) => step.status === 'waiting' && isUnapproved(step, graph));
+  const told = saga.waitingFor?.kind === 'approval' ? [saga.waitingFor.step] : [];
   return [...new Set([...told, ...waiting.map(({ name }) => name)])];
 }
 

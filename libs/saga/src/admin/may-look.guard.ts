@@ -8,7 +8,7 @@ export class MayLook implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request: { readonly params: { readonly id: string } } = context.switchToHttp().getRequest();
-    await this.access.one('look', request.params.id, request);
+    await this.access.one({ kind: 'look' }, request.params.id, request);
     return true;
   }
 }

@@ -92,7 +92,8 @@ export class SagaViews {
     const actions: AllowedAction[] = [];
     for (const action of allowedActions(snapshot, graph)) {
       if (action.kind === 'cancel' && !(await this.mayCancel(snapshot.id, graph))) continue;
-      if (await this.access.may({ kind: action.kind, saga, id: snapshot.id }, request)) actions.push(action);
+      const allowed = await this.access.allowed(action, { saga, id: snapshot.id }, request);
+      if (allowed) actions.push(allowed);
     }
     const { waitingFor } = snapshot;
     const history = await this.admin.sagas.history(snapshot.id);
@@ -211,7 +212,7 @@ export class SagaViews {
 
   /** Not to be shown as it is. */
   private look(id: string, request: unknown): Promise<SagaSnapshot> {
-    return this.access.one('look', id, request);
+    return this.access.one({ kind: 'look' }, id, request);
   }
 
   private async graphs(

@@ -128,6 +128,8 @@ export type RequiredApprovals = {
   complete?: number;
   /** The number for `abandonAttempt()`, a whole number from 1. Default: 1. */
   abandonAttempt?: number;
+  /** The number for `retry()` with another `input`, a whole number from 1. Default: 1. */
+  retryWithInput?: number;
 };
 
 /** Options of the worker that runs sagas in a process. */
@@ -173,7 +175,7 @@ export interface ResolvedSagaOptions {
   };
   readonly retry?: RetryPolicy;
   readonly compensationRetry?: RetryPolicy;
-  readonly approvals: { readonly [Action in OperatorAction]?: number };
+  readonly approvals: { readonly [Call in OperatorAction | 'retryWithInput']?: number };
   readonly maxPayloadBytes: number;
   readonly codec?: PayloadCodec;
   readonly retention?: number;
@@ -219,6 +221,7 @@ const APPROVALS = [
   'skip',
   'complete',
   'abandonAttempt',
+  'retryWithInput',
 ] as const satisfies (keyof RequiredApprovals)[];
 const SHORTEST_LEASE = 100;
 const SHORTEST_POLL = 10;

@@ -327,7 +327,7 @@ export class SagaService extends SagaStepPauseCalls {
   private async operate(target: SagaTarget, { action, given, change, about }: ReadCall): Promise<void> {
     const options = readOperatorOptions(action, given);
     const { engine, registry, options: rules } = await this.runtime.ready();
-    const needed = rules.approvals[action] ?? 1;
+    const needed = rules.approvals[about?.newInput ? 'retryWithInput' : action] ?? 1;
     const call: OperatorCall = { ...options, ...about, action, id: newId(), needed };
     checkNamed(call);
     let pending: number | undefined;

@@ -7,6 +7,7 @@ import type { SagaFilter } from '../../nest/calls/saga-filter.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
+import { askedAction } from '../asked-action.js';
 import { BulkAnswerDto, BulkDto } from '../dto/action.dto.js';
 import { Route } from '../dto/error.dto.js';
 import { sagaOf } from '../read-query.js';
@@ -49,8 +50,8 @@ export class AdminBulkController {
   async bulk(@Body() body: unknown, @Req() request: unknown): Promise<BulkResult> {
     const { action: asked, filter: which } = (body ?? {}) as { action?: unknown; filter?: unknown };
     const action = ACTIONS.find((one) => one === asked);
-    await this.access.demand({ kind: 'bulk', ...sagaOf(which) }, request);
-    if (action) await this.access.demand({ kind: action, ...sagaOf(which) }, request);
+    await this.access.demand({ ...askedAction('bulk', body), ...sagaOf(which) }, request);
+    if (action) await this.access.demand({ ...askedAction(action, body), ...sagaOf(which) }, request);
     const given = readBody(body, ['action', 'filter', 'dryRun', 'limit', 'reason', 'by']);
     if (!action)
       throw new SagaValidationError(`action is ${shown(asked)}; give one of ${ACTIONS.join(', ')}.`);

@@ -4,6 +4,7 @@ import type { PausedStep } from '../../nest/views/paused-step.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
+import { askedAction } from '../asked-action.js';
 import { Route } from '../dto/error.dto.js';
 import { OperatorOfStepDto, PausedStepsDto, StepDoneDto } from '../dto/paused-step.dto.js';
 import { readBody } from '../read-body.js';
@@ -53,7 +54,7 @@ export class AdminPausedStepsController {
     @Body() body: unknown,
     @Req() request: unknown,
   ): Promise<{ done: true }> {
-    await this.access.demand({ kind: 'pauseStep', saga }, request);
+    await this.access.demand({ ...askedAction('pauseStep', body), saga, step }, request);
     await this.admin.sagas.pauseStep(saga, step, await this.whoOf(body, request));
     return { done: true };
   }
@@ -70,7 +71,7 @@ export class AdminPausedStepsController {
     @Body() body: unknown,
     @Req() request: unknown,
   ): Promise<{ done: true }> {
-    await this.access.demand({ kind: 'resumeStep', saga }, request);
+    await this.access.demand({ ...askedAction('resumeStep', body), saga, step }, request);
     await this.admin.sagas.resumeStep(saga, step, await this.whoOf(body, request));
     return { done: true };
   }
@@ -80,8 +81,8 @@ export class AdminPausedStepsController {
     return withoutUndefined({ by: await this.access.operator(request, by), reason: reason as string });
   }
 
-  private async actionsOn({ saga, resumed }: PausedStep, request: unknown): Promise<'resumeStep'[]> {
+  private async actionsOn({ saga, step, resumed }: PausedStep, request: unknown): Promise<'resumeStep'[]> {
     if (resumed) return [];
-    return (await this.access.may({ kind: 'resumeStep', saga }, request)) ? ['resumeStep'] : [];
+    return (await this.access.may({ kind: 'resumeStep', saga, step }, request)) ? ['resumeStep'] : [];
   }
 }

@@ -7,6 +7,7 @@ import { AdminAccess } from '../admin-access.js';
 import type { OperatorAction } from '../admin.options.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
+import { askedAction } from '../asked-action.js';
 import { Route } from '../dto/error.dto.js';
 import { OperatorOfScheduleDto, ScheduleDto, TriggeredDto, ScheduleDoneDto } from '../dto/schedule.dto.js';
 import { readBody } from '../read-body.js';
@@ -97,11 +98,11 @@ export class AdminSchedulesController {
     // The same answer for a name that no saga has, and for one that may not be seen.
     const known = isKey(saga) && (await this.admin.sagas.schedules()).some((one) => one.saga === saga);
     if (!known || !(await this.access.may({ kind: 'look', saga }, request))) {
-      await this.access.demand({ kind }, request);
+      await this.access.demand(askedAction(kind, body), request);
       readBody(body, ['by', 'reason']);
       throw new SagaNotFoundError(`No schedule of a saga named ${shown(saga)} exists.`);
     }
-    await this.access.demand({ kind, saga }, request);
+    await this.access.demand({ ...askedAction(kind, body), saga }, request);
     return readBody(body, ['by', 'reason']);
   }
 

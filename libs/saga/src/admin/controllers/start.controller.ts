@@ -5,6 +5,7 @@ import { shown } from '../../shared/shown-value.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
+import { askedAction } from '../asked-action.js';
 import { Route } from '../dto/error.dto.js';
 import { StartAnswerDto, StartDto } from '../dto/start.dto.js';
 import { readBody } from '../read-body.js';
@@ -38,7 +39,7 @@ export class AdminStartController {
     errors: [400, 404, 409, 415],
   })
   async start(@Body() body: unknown, @Req() request: unknown): Promise<StartAnswer> {
-    await this.access.demand({ kind: 'start', ...sagaOf(body) }, request);
+    await this.access.demand({ ...askedAction('start', body), ...sagaOf(body) }, request);
     const { saga, input, startAt, ...given } = readBody(body, ['saga', 'input', ...FIELDS]);
     if (typeof saga !== 'string' || saga === '')
       throw new SagaValidationError(`saga is ${shown(saga)}; give the name of a saga.`);

@@ -52,8 +52,10 @@ export class AdminTasksController {
   }
 
   private async withActions(task: ApprovalTask, request: unknown): Promise<AdminTask> {
-    const { saga, id } = task;
-    const may = await Promise.all(DECISIONS.map((kind) => this.access.may({ kind, saga, id }, request)));
+    const { saga, id, step } = task;
+    const may = await Promise.all(
+      DECISIONS.map((kind) => this.access.may({ kind, saga, id, step }, request)),
+    );
     return { ...task, actions: DECISIONS.filter((_, n) => may[n]) };
   }
 }

@@ -1,11 +1,14 @@
-import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import { type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
 import { SagaStateError } from '../../errors.js';
 import { decide } from '../../machine/decide.js';
 import { describeStep } from '../../machine/describe-step.js';
 import { evolve } from '../../machine/evolve.js';
 import { follow } from '../../machine/follow.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import { isTerminal, type SagaState } from '../../machine/saga-state.js';
+import { isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
+import { KIND } from '../../machine/step-kinds.js';
+import { ownStepsOfKinds } from '../../machine/step-map.js';
+import { graphUnknownHere } from '../ports/handler-calls.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { nextSignal } from './next-signal.js';
@@ -36,6 +39,7 @@ export function edited(
     steps: new Map(),
   };
   const evolved = events.reduce((state, event) => evolve(known, state, event), saga.state);
+  checkApprovals(saga, graph, evolved);
   const { status } = evolved;
   if (!graph) return { state: evolved, step: '', due: !isTerminal(status) && status !== 'paused' };
   const { state, decision } = follow(graph, withPendingSignals(graph, evolved, saga, now), now);
@@ -45,6 +49,29 @@ export function edited(
     return { state, step: describeStep(state, next), due: false };
   }
   return { state, step: describeStep(state, decision), due: !isTerminal(state.status) };
+}
+
+/**
+ * Only approve() completes an approval: it has rights of its own, and a quorum. Whatever else an operator does may complete
+ * its step once it was approved: when its method fails or hangs, for example.
+ * @throws SagaStateError
+ */
+function checkApprovals(saga: StoredSaga, graph: SagaGraph | undefined, after: SagaState): void {
+  if (!graph && graphUnknownHere(saga)) return;
+  for (const [name, { status }] of ownStepsOfKinds(after.steps, KIND.completed)) {
+    const before = stepState(saga.state, name);
+    if (status !== 'completed' || before.status === 'completed') continue;
+    if (before.wait?.takenSignal !== undefined) continue;
+    if (graph && graph.steps.get(name)?.kind !== 'approval') continue;
+    throw new SagaStateError(
+      `Step '${name}' of saga ${saga.id} cannot be marked as completed${
+        graph
+          ? ': it is an approval, and was not approved. Call approve() or reject(); if it has failed, call retry() first.'
+          : ` here: this process does not have ${sagaLabel(saga)}, and therefore cannot determine whether the step is an ` +
+            `approval. Make the call in a process that has it.`
+      }`,
+    );
+  }
 }
 
 /** What was sent meanwhile came before the time that is over now. */

@@ -2,14 +2,19 @@ import fc from 'fast-check';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
 import { playGraph } from '../../../../../test/oracle/run-model.js';
 import { describeGraph, type RandomGraph, randomGraphs } from '../../../../../test/oracle/random-graph.js';
+import { awaitedSignals } from '../../machine/waits.js';
+import { rescheduleable } from '../../machine/reschedule.js';
 import { decide } from '../../machine/decide.js';
 import { evolve } from '../../machine/evolve.js';
 import { follow } from '../../machine/follow.js';
-import { awaitsChild, isSettled, isTerminal, type SagaState } from '../../machine/saga-state.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { awaitsChild, isSettled, isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
 import { liveState } from '../ports/live-state.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
+import { edited } from './edited.js';
 import { cancelEdit, permanentlyFailed, resumeEdit, retryEdit, skipEdit } from './operator-edits.js';
+import { rescheduleEdit } from './reschedule-edit.js';
 import {
   abandonEdit,
   attemptsOf,
@@ -25,10 +30,34 @@ const RUNS = Number(process.env.GRAPH_RUNS ?? 60);
 const error = { name: 'AttemptAbandonedError', message: 'it hangs' };
 const abandoned = { error, random: 0.5, force: true };
 
+const APPROVED = JSON.stringify({ approved: true, by: 'ann', at: '2026-11-27T00:00:00.000Z' });
+
+/** The signals of the approvals that are asked for. */
+function approvalsIn(graph: Graph, state: SagaState): string[] {
+  return awaitedSignals(state.steps).filter((signal) =>
+    [...graph.steps.values()].some(({ kind, wait }) => kind === 'approval' && wait?.signal === signal),
+  );
+}
+
+function delayedApprovals(graph: Graph, state: SagaState, now: number): string[] {
+  return rescheduleable(state).filter((step) => {
+    const { wait, retryAt = 0 } = stepState(state, step);
+    return graph.steps.get(step)?.kind === 'approval' && wait === undefined && retryAt > now;
+  });
+}
+
 /** All calls that an operator could make but abort(), which ends any saga. */
 function callsOn(graph: Graph, saga: StoredSaga, now: number): (() => Edit | undefined)[] {
   const live = liveState(saga, graph, now);
   return [
+    ...approvalsIn(graph, saga.state).map((signal) => () => {
+      const number = (saga.state.lastTakenSignals?.[signal] ?? 0) + 1;
+      const given = { number, name: signal, messageId: `m${number}`, payload: APPROVED };
+      return edited({ ...saga, signals: [given] }, graph, now);
+    }),
+    ...delayedApprovals(graph, saga.state, now).map(
+      (step) => () => rescheduleEdit(saga, graph, now, { step, at: () => now }),
+    ),
     ...attemptsOf(live).map((step) => () => abandonEdit(saga, graph, now, { step, ...abandoned })),
     ...[...attemptsOf(live), ...completable(graph, live)].map(
       (step) => () => completeEdit(saga, graph, now, { step, force: true }),
@@ -75,6 +104,16 @@ function recorded(graph: Graph, given: SagaState): SagaState {
   // The worker asks the rate limit, which always gives a time, and that comes.
   if (actions[0]?.kind === 'begin')
     return recorded(graph, evolve(graph, state, { type: 'turn-granted', at: now }));
+  // The worker asks for the delay of an approval, which is over, and for its timeout. An operator decides only then.
+  const asked = actions.find(({ kind, node }) => kind === 'await' && node.kind === 'approval');
+  if (asked) {
+    const { key: step, node } = asked;
+    const isDelayed = node.delayOf !== undefined && stepState(state, step).status === 'pending';
+    const event: SagaEvent = isDelayed
+      ? { type: 'delay-started', step, until: now }
+      : { type: 'wait-started', step, now };
+    return recorded(graph, evolve(graph, state, event));
+  }
   return settle === undefined ? state : evolve(graph, state, { type: 'settled', status: settle });
 }
 
