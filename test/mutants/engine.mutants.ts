@@ -249,9 +249,9 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'forget one half of a batch that the database refuses',
-    find: `await this.flush(batch.slice(0, half));
-      return this.flush(batch.slice(half));`,
-    replace: 'return this.flush(batch.slice(0, half));',
+    find: `await this.flush(batch.slice(0, half), attempt);
+      return this.flush(batch.slice(half), attempt);`,
+    replace: 'return this.flush(batch.slice(0, half), attempt);',
     killers: [specs('group-writer')],
   },
   {
