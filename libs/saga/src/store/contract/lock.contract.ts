@@ -64,6 +64,23 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect(await claimedIds(store, first!.name, 1)).toEqual([first!.id]);
     });
 
+    test.each([
+      ['paused', stateOf('paused', {}, { heldPhase: 'running' }), () => false],
+      ['postponed', stateOf('running'), (now: number) => now + 3_600_000],
+    ])('is not waited for behind a saga that has not had it yet, and is %s', async (_, state, due) => {
+      const { store } = subject();
+      const name = uniqueName();
+      // No worker that has its version has claimed it.
+      const first = newSaga({ name, lockKey: 'k', version: 2 });
+      const second = newSaga({ name, lockKey: 'k' });
+      await store.start([first], WORKER);
+      await store.start([second], WORKER);
+      expect(await claimedIds(store, name)).toEqual([]);
+      expect((await loaded(store, second.id)).lock).toMatchObject({ held: false, holder: first.id });
+      await store.edit({ id: first.id }, (_saga, now) => ({ state, due: due(now), step: 'reserve' }));
+      expect(await claimedIds(store, name)).toEqual([second.id]);
+    });
+
     test('is waited for again by a completed saga that is compensated, at its old position', async () => {
       const { store } = subject();
       const [first, second, third] = await queue(3);

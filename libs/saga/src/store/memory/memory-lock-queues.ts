@@ -78,14 +78,12 @@ export class MemoryLockQueues {
     return queue.filter(hasLock);
   }
 
-  /** Returns the rest of its queue. */
-  private takeOut(row: MemoryRow): readonly MemoryRow[] {
+  private takeOut(row: MemoryRow): void {
     const queue = this.queues.get(queueOf(row))!.filter((other) => other !== row);
     if (queue.length > 0) this.queues.set(queueOf(row), queue);
     else this.queues.delete(queueOf(row));
     row.left = row.lock;
     row.lock = undefined;
-    return queue;
   }
 
   /** Removes a row that has ended or will never begin. Returns true if another row received its lock and is due. */
@@ -96,18 +94,24 @@ export class MemoryLockQueues {
     const isUndone = status === 'compensating' && saga.state.failure?.kind === 'undone';
     const begins = status === 'running' || status === 'paused' || isUndone;
     if (!isTerminal(status) && (hasLock(row) || begins)) return false;
-    return this.handOver(row, this.takeOut(row), now);
+    const { name } = saga;
+    this.takeOut(row);
+    return this.handOver(name, lock.key, now);
   }
 
-  /** The rows that ran under the hold keep the lock. After the last of them it goes to the next row. */
-  private handOver({ saga: { name }, left }: MemoryRow, queue: readonly MemoryRow[], now: number): boolean {
+  /**
+   * A free lock goes to the next row, if that waits. The rows that ran under the hold keep the lock. Returns true if another
+   * row received it and is due.
+   */
+  handOver(name: string, key: string, now: number): boolean {
+    const queue = this.queues.get(queueKey(name, key)) ?? [];
     if (queue.some(({ lock }) => lock!.state === 'held')) return false;
     const inside = queue.find(({ lock }) => lock!.state === 'inside');
     if (inside) {
       inside.lock!.state = 'held';
       return false;
     }
-    const next = this.firstOf(name, left!.key, now);
+    const next = this.firstOf(name, key, now);
     if (next?.lock?.state !== 'waiting') return false;
     this.hold(next, now);
     if (next.saga.state.status !== 'paused') next.saga.dueAt = now;

@@ -349,6 +349,8 @@ export class MemorySagaStore implements SagaStore {
     replaceState(row, edit, now);
     this.lockQueues.rejoin(row);
     this.settle(row, now);
+    // It may have been first in the queue without the lock. If it is not due any more, others do not wait for it.
+    if (row.lock && this.lockQueues.handOver(saga.name, row.lock.key, now)) this.wakeup.announceDue();
     if (saga.dueAt !== undefined) this.wakeup.announceDue();
     if (held) this.wakeup.announce({ type: 'look', id: saga.id });
   }

@@ -142,6 +142,7 @@ const plainStatements = (s: string) => ({
   stands: standsSql(s),
   stayQueued: `UPDATE ${s}.instance SET due_at = now(), rank_at = now() WHERE id = $1::uuid`,
   dequeue: `SELECT ${callSql(s, 'lock_dequeue_1', 1)}`,
+  handOver: `SELECT ${callSql(s, 'lock_hand_over_1', 2)}`,
 });
 
 export type Statements = ReturnType<typeof plainStatements> & Record<keyof Writes, string>;

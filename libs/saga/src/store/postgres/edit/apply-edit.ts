@@ -70,7 +70,11 @@ async function saveState(
   });
   const { input = null, version = null } = edit;
   await on.query(on.sql.fenceOff, [saga.id, input, 'input' in edit, version]);
-  if (saga.lock) await on.query(on.sql.dequeue, [[saga.id]]);
+  if (saga.lock) {
+    await on.query(on.sql.dequeue, [[saga.id]]);
+    // It may have been first in the queue without the lock. If it is not due any more, others do not wait for it.
+    await on.query(on.sql.handOver, [saga.name, saga.lock.key]);
+  }
   if (dueAt !== undefined) await on.notify('due');
   if (saga.lockedBy !== undefined) await on.notify(`look:${saga.id}`);
 }
