@@ -137,3 +137,33 @@ test('a database without shards is refused, with and without the tables of sagas
     expect.stringContaining(`The database ${placeOf('alone')} is not a shard`),
   ]);
 });
+
+test('shards of one database are given by their schemas', async () => {
+  const place = (schema: string) => ({ database: apps.database('alone'), schema });
+  const options = { shards: { one: place('saga_one'), two: place('saga_two') } };
+  const app = await apps.start({ sagas: [PaymentSaga], shards: [], options });
+  await app.close();
+  const both = ['--schema', 'saga_one', '--schema', 'saga_two', ...urls('alone')];
+  const listed = await saga(['shards', ...both]);
+  expect([listed.code, listed.out]).toEqual([
+    0,
+    ['one', 'two']
+      .map((name) => `${name}  accepting  ${placeOf('alone')} schema saga_${name}  0 ${FREE}\n`)
+      .join(''),
+  ]);
+  const drained = await saga(['shards', 'drain', 'two', ...both]);
+  expect([drained.code, drained.out]).toEqual([0, "Shard 'two' accepts no new sagas\n"]);
+  const states = await apps.sql(
+    'alone',
+    'SELECT name, accepting FROM saga_one.shard UNION ALL SELECT name, accepting FROM saga_two.shard',
+  );
+  expect(states).toEqual([
+    { name: 'one', accepting: true },
+    { name: 'two', accepting: false },
+  ]);
+  const unclear = await saga(['shards', '--schema', 'a', '--schema', 'b', ...urls('eu', 'us', 'alone')]);
+  expect([unclear.code, unclear.error]).toEqual([
+    2,
+    expect.stringContaining('--url is given 3 times, and --schema 2 times. Give a --schema for each --url'),
+  ]);
+});

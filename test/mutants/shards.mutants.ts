@@ -6,6 +6,7 @@ const application = [specs('shards/shards')];
 const simulation = [specs('simulation/shards')];
 const changes = [specs('shards/shard-down')];
 const commands = [specs('cli/shards')];
+const schemas = [specs('shards/schemas')];
 
 export const SHARD_MUTANTS: readonly Mutant[] = [
   {
@@ -16,7 +17,7 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refuse a start whose home is drained while others are asked for it',
-    find: 'if (chosen) throw drained(target);',
+    find: 'if (only) throw drained(target);',
     replace: 'throw drained(target);',
     killers: [specs('shards/place-saga')],
   },
@@ -46,8 +47,8 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'start the saga of a correlation id on any shard that can be reached',
-    find: 'if (!chosen && key === undefined) return anyShard(saga.id, shards);',
-    replace: 'if (!chosen) return anyShard(saga.id, shards);',
+    find: 'if (!only && key === undefined) return anyShard(saga.id, chosen ?? shards);',
+    replace: 'if (!only) return anyShard(saga.id, chosen ?? shards);',
     killers: simulation,
   },
   {
@@ -94,8 +95,8 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'store a saga in a transaction of another shard',
-    find: 'if (!shard || shard === joined) return joined;',
-    replace: "if (!shard || shard.name !== '') return joined;",
+    find: 'if (!joined || joined.includes(shard)) return [shard];',
+    replace: 'if (joined !== null) return joined ?? [shard];',
     killers: application,
   },
   {
@@ -127,5 +128,29 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
     find: 'const rows = all.slice(0, Math.min(end, limit));',
     replace: 'const rows = all.slice(0, Math.max(end, limit));',
     killers: [specs('messaging/merge-dead')],
+  },
+  {
+    name: 'let the shards of one pool take its last connection for steps',
+    find: 'const reserve = reserves.get(pool) ?? new ConnectionReserve(pool.options.max);',
+    replace: 'const reserve = new ConnectionReserve(pool.options.max);',
+    killers: schemas,
+  },
+  {
+    name: 'store a saga in a transaction although another database has it',
+    find: 'if (joined.includes(shard)) return shard.calls.submitWithin(transaction, saga);',
+    replace: "if (shard.name !== '') return shard.calls.submitWithin(transaction, saga);",
+    killers: schemas,
+  },
+  {
+    name: 'start what a step starts in its transaction on another shard of the database',
+    find: 'return own === undefined ? found : found.filter(({ schema }) => schema === own);',
+    replace: 'return own === undefined ? found : found.filter(({ schema }) => schema !== own);',
+    killers: schemas,
+  },
+  {
+    name: 'let two shards have one place',
+    find: 'const same = placed.get(place);',
+    replace: 'const same = placed.get(name);',
+    killers: schemas,
   },
 ];

@@ -29,6 +29,19 @@ export const modules = [
   SagaModule.forRoot({ shards: { eu } }),
   // @ts-expect-error The name of a shard is a string.
   SagaModule.forRoot({ shards: { eu: pgDatabase(eu) }, shardOf: () => 1 }),
+  SagaModule.forRoot({
+    shards: {
+      eu: { database: pgDatabase(eu), schema: 'saga_eu' },
+      us: { database: 'us' },
+      asia: pgDatabase(eu),
+    },
+  }),
+  // @ts-expect-error A shard has a database.
+  SagaModule.forRoot({ shards: { eu: { schema: 'saga_eu' } } }),
+  // @ts-expect-error The name of a schema is a string.
+  SagaModule.forRoot({ shards: { eu: { database: pgDatabase(eu), schema: 1 } } }),
+  // @ts-expect-error There is no such option.
+  SagaModule.forRoot({ shards: { eu: { database: pgDatabase(eu), shema: 'saga_eu' } } }),
 ];
 
 export async function calls(sagas: SagaService) {

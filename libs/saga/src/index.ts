@@ -85,7 +85,7 @@ export type { ScheduleOperatorOptions } from './nest/calls/schedule-calls.js';
 export type { ShardOperatorOptions } from './nest/calls/shard-calls.js';
 export type { PausedStepsOptions, StepPauseOptions } from './nest/calls/step-pause-calls.js';
 export type { PausedStep } from './nest/views/paused-step.js';
-export type { ShardedStart } from './nest/shards/shard-options.js';
+export type { ShardDatabase, ShardedStart } from './nest/shards/shard-options.js';
 export type { ShardStatus } from './nest/views/shard-status.js';
 export type { ApprovalTask, TaskApproval } from './nest/views/approval-task.js';
 export type { ScheduledStart, ScheduleStatus } from './nest/views/schedule-status.js';

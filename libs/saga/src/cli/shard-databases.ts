@@ -6,20 +6,28 @@ import { severalHosts } from '../store/postgres/connection/several-hosts.js';
 import { isTransientError } from '../store/postgres/connection/transient-errors.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { PostgresShardRow } from '../store/postgres/shards/postgres-shard-row.js';
+import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import { databaseUrl } from './database-url.js';
 import { onMigratedDatabase, PATIENCE } from './operators-engine.js';
 import type { Terminal } from './terminal.js';
-import { CannotTell } from './usage-error.js';
+import { schemaOf } from './schema-option.js';
+import { CannotTell, UsageError } from './usage-error.js';
 
-/** The databases of a command on shards: a URL for each. */
+/** The shards of a command: URLs and schemas, in pairs, or one URL with several schemas, or several URLs with one schema. */
 export interface ShardUrls {
   readonly url?: readonly string[];
-  readonly schema?: string;
+  readonly schema?: readonly string[];
+}
+
+/** Where a shard is. */
+interface ShardAddress {
+  readonly url: string;
+  readonly schema: string;
 }
 
 /** A shard as its own database describes it. */
 export interface ShardAt extends Omit<ShardStatus, 'name'> {
-  /** Its server and database, without user and password: `db-eu:5432/shop`. */
+  /** Its server and database, without user and password: `db-eu:5432/shop`. The schema if it is not `saga`. */
   readonly database: string;
   /** Undefined: the database cannot be reached, and only it knows the name. */
   readonly name?: string;
@@ -31,7 +39,7 @@ export interface ShardAt extends Omit<ShardStatus, 'name'> {
 type RowWork<T> = (rows: PostgresShardRow, row: StoredShard, store: PostgresSagaStore) => Promise<T>;
 
 /**
- * Reads all shards, in the order of their URLs.
+ * Reads all shards, in the order of their addresses.
  * @throws CannotTell if a database is no shard
  */
 export function readShards(where: ShardUrls, terminal: Terminal): Promise<ShardAt[]> {
@@ -40,9 +48,9 @@ export function readShards(where: ShardUrls, terminal: Terminal): Promise<ShardA
     counts: countsOf(await store.stats()),
   });
   return Promise.all(
-    urlsOf(where, terminal).map(async (url) => ({
-      database: placeOf(url),
-      ...(await onShard(url, where, terminal, counted).catch(unreachable)),
+    addressesOf(where, terminal).map(async (address) => ({
+      database: placeOf(address),
+      ...(await onShard(address, terminal, counted).catch(unreachable)),
     })),
   );
 }
@@ -59,41 +67,53 @@ export async function setAccepting(
   where: ShardUrls,
   terminal: Terminal,
 ): Promise<boolean> {
-  const urls = urlsOf(where, terminal);
   const named: RowWork<{ name: string }> = async (_, row) => ({ name: row.name });
   const found = await Promise.all(
-    urls.map(async (url) => ({
-      url,
-      ...(await onShard(url, where, terminal, named).catch(unreachable)),
+    addressesOf(where, terminal).map(async (address) => ({
+      address,
+      ...(await onShard(address, terminal, named).catch(unreachable)),
     })),
   );
   const [shard, ...more] = found.filter((one) => one.name === name);
   if (!shard) throw noShard(name, found);
   if (more.length > 0)
     throw new CannotTell(
-      `${[shard, ...more].map(({ url }) => placeOf(url)).join(' and ')} both have the name '${name}'. Give the URL of only one`,
+      `${[shard, ...more].map(({ address }) => placeOf(address)).join(' and ')} both have the name '${name}'. Give the address of only one`,
       'SAGA_CONFIGURATION',
     );
-  return onShard(shard.url, where, terminal, async (rows, row) => {
+  return onShard(shard.address, terminal, async (rows, row) => {
     await rows.setAccepting(accepting, change);
     return row.accepting !== accepting;
   });
 }
 
-/** Default: the variable DATABASE_URL. */
-function urlsOf({ url: urls = [] }: ShardUrls, terminal: Terminal): string[] {
-  return urls.length > 0 ? [...urls] : [databaseUrl(undefined, terminal)];
+/**
+ * Default: the variable DATABASE_URL, and the schema `saga`.
+ * @throws UsageError if it is not certain which schema belongs to which URL
+ */
+function addressesOf({ url = [], schema = [] }: ShardUrls, terminal: Terminal): ShardAddress[] {
+  const urls = url.length > 0 ? url : [databaseUrl(undefined, terminal)];
+  const schemas = schema.length > 0 ? schema.map((one) => schemaOf({ schema: one })) : [DEFAULT_SCHEMA];
+  if (urls.length > 1 && schemas.length > 1 && urls.length !== schemas.length)
+    throw new UsageError(
+      `--url is given ${urls.length} times, and --schema ${schemas.length} times. Give a --schema for each --url, in the same ` +
+        `order, or only one of the two several times`,
+    );
+  return Array.from({ length: Math.max(urls.length, schemas.length) }, (_, n) => ({
+    url: urls[n] ?? urls[0]!,
+    schema: schemas[n] ?? schemas[0]!,
+  }));
 }
 
 /** @throws CannotTell if the database is no shard */
-function onShard<T>(url: string, { schema }: ShardUrls, terminal: Terminal, work: RowWork<T>): Promise<T> {
-  return onMigratedDatabase({ url, ...(schema !== undefined && { schema }) }, terminal, async (sql, name) => {
+function onShard<T>(address: ShardAddress, terminal: Terminal, work: RowWork<T>): Promise<T> {
+  return onMigratedDatabase(address, terminal, async (sql, schema) => {
     sql.watchdog.setStatementTimeout(PATIENCE);
-    const rows = new PostgresShardRow(sql, name);
+    const rows = new PostgresShardRow(sql, schema);
     const row = await rows.read();
-    if (row) return work(rows, row, new PostgresSagaStore(sql, name));
+    if (row) return work(rows, row, new PostgresSagaStore(sql, schema));
     throw new CannotTell(
-      `The database ${placeOf(url)} is not a shard. Start an application that has it in forRoot({ shards }) once`,
+      `The database ${placeOf(address)} is not a shard. Start an application that has it in forRoot({ shards }) once`,
       'SAGA_CONFIGURATION',
     );
   });
@@ -107,26 +127,26 @@ function unreachable(error: unknown): { readonly name?: string; reachable: boole
 
 function noShard(
   name: string,
-  found: readonly { readonly url: string; readonly name?: string; readonly cause?: string }[],
+  found: readonly { readonly address: ShardAddress; readonly name?: string; readonly cause?: string }[],
 ): CannotTell {
   const lost = found.filter((one) => one.name === undefined);
   if (lost.length > 0)
     return new CannotTell(
-      `Shard '${name}' was not found. Not reached: ${lost.map(({ url, cause }) => `${placeOf(url)} (${cause})`).join(', ')}`,
+      `Shard '${name}' was not found. Not reached: ${lost.map(({ address, cause }) => `${placeOf(address)} (${cause})`).join(', ')}`,
       'SAGA_SHARD_UNAVAILABLE',
     );
-  const known = found.map((one) => `${one.name} (${placeOf(one.url)})`).join(', ');
+  const known = found.map((one) => `${one.name} (${placeOf(one.address)})`).join(', ');
   return new CannotTell(
-    `None of the databases is the shard '${name}': ${known}. Give its URL as --url`,
+    `None of the databases is the shard '${name}': ${known}. Give its address as --url and --schema`,
     'SAGA_VALIDATION',
   );
 }
 
 /** As the driver reads a URL: all of its hosts, and the database. */
-function placeOf(url: string): string {
+function placeOf({ url, schema }: ShardAddress): string {
   const clients = (severalHosts(url)?.urls ?? [url]).map(
     (connectionString) => new pg.Client({ connectionString }),
   );
   const hosts = clients.map(({ host, port }) => `${host}:${port}`).join(',');
-  return `${hosts}/${clients[0]!.database ?? ''}`;
+  return `${hosts}/${clients[0]!.database ?? ''}${schema === DEFAULT_SCHEMA ? '' : ` schema ${schema}`}`;
 }

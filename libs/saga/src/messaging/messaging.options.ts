@@ -7,7 +7,7 @@ import { SagaConfigurationError } from '../errors.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import { codecProblem } from '../nest/codec-problem.js';
 import { readDatabase } from '../nest/database-options.js';
-import { readShards, type ShardsRead } from '../nest/shards/shard-options.js';
+import { readShards, type ShardDatabase, type ShardsRead } from '../nest/shards/shard-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
@@ -26,11 +26,11 @@ export interface SagaMessagingModuleOptions {
   /** The name of a TypeORM DataSource. Default: the default DataSource. */
   dataSource?: string;
   /**
-   * Several databases, by the names of the shards, each with an outbox, an inbox and a relay of its own. A value is the
-   * database of a layer, as for `database`, or the name of a TypeORM DataSource. It excludes `database` and `dataSource`.
-   * Default: SagaModule's, or else one database.
+   * Several shards by their names, each with an outbox, an inbox and a relay of its own. A value is the database of a
+   * layer, as for `database`, or the name of a TypeORM DataSource, or `{ database, schema }`. It excludes `database` and
+   * `dataSource`. Default: SagaModule's, or else one database.
    */
-  shards?: Record<string, SagaDatabase | string>;
+  shards?: Record<string, SagaDatabase | string | ShardDatabase>;
   /** The schema of the tables, which contains nothing else. With SagaModule, it must be the same. Default: `'saga'`. */
   schema?: string;
   /** Whether to apply pending migrations at start-up. Default: true. */
@@ -178,7 +178,7 @@ function readMessagingOptions(given: SagaMessagingModuleOptions, report: Report)
   if (wrongCodec) report(...wrongCodec);
   return {
     ...readDatabase(options, report),
-    ...readShards(options, report),
+    ...readShards(options, schema, report),
     schema,
     migrate: reader.flag(options.migrate, 'migrate', true),
     maxPayloadBytes: reader.count(maxPayloadBytes, 'maxPayloadBytes'),

@@ -4,12 +4,10 @@ import { ApplicationLifeCycle, type LifeCyclePart } from '../nest/life-cycle/app
 import { requireAmbient, SAGA_AMBIENT, type SagaAmbient } from '../nest/ambient.js';
 import { SAGA_CODEC } from '../nest/saga-codec.js';
 import { SagaPoller } from '../nest/maintenance/saga.poller.js';
-import { applicationDatabase } from '../nest/application-database.js';
-import type { DatabaseOptions } from '../nest/database-options.js';
+import { applicationDatabase, shardPlaces } from '../nest/application-database.js';
 import type { SagaModuleOptions } from '../nest/saga.options.js';
 import { readShards, SAGA_SHARDS, type ShardsRead } from '../nest/shards/shard-options.js';
 import { SagaConfigurationError } from '../errors.js';
-import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { type MessagingDatabases, OneDatabase } from './databases/messaging-databases.js';
 import { MessagingShards } from './databases/messaging-shards.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
@@ -96,14 +94,13 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
   private async setUp(): Promise<Messaging> {
     const { options, coder, poller, observers, log, moduleRef } = this;
     const parts = { options, coder, poller, observers, log };
-    const of = (chosen: DatabaseOptions) => applicationDatabase(moduleRef, chosen, 'SagaMessagingModule');
     const shards = oneChoice(options, this.sagaShards ?? undefined);
-    if (!shards) return { options, databases: await OneDatabase.over(of(options), parts) };
-    const databases = [...shards].map(([name, given]): [string, SagaDatabase] => [
-      name,
-      of(typeof given === 'string' ? { dataSource: given } : { database: given }),
-    ]);
-    return { options, databases: await MessagingShards.over(new Map(databases), parts) };
+    if (shards) {
+      const places = shardPlaces(moduleRef, shards, 'SagaMessagingModule');
+      return { options, databases: await MessagingShards.over(places, parts) };
+    }
+    const database = applicationDatabase(moduleRef, options, 'SagaMessagingModule');
+    return { options, databases: await OneDatabase.over(database, parts) };
   }
 }
 
@@ -112,7 +109,7 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
  * of the others in their outbox.
  */
 function oneChoice(
-  { database, dataSource, shards }: ResolvedMessagingOptions,
+  { database, dataSource, shards, schema }: ResolvedMessagingOptions,
   ofSagas: SagaModuleOptions['shards'],
 ): ShardsRead['shards'] {
   if (!ofSagas) return shards;
@@ -130,7 +127,13 @@ function oneChoice(
         `the shards of SagaModule.`,
     );
   // SagaModule reports what is wrong with them.
-  return shards ?? readShards({ shards: ofSagas }, () => undefined).shards;
+  const { shards: read } = readShards({ shards: ofSagas }, schema, () => undefined);
+  const [other] = [...(shards ?? [])].find(([name, place]) => read?.get(name)?.schema !== place.schema) ?? [];
+  if (other === undefined) return shards ?? read;
+  throw new SagaConfigurationError(
+    `SagaMessagingModule.forRoot: the schema of shards.${other} is '${shards!.get(other)!.schema}', but SagaModule has ` +
+      `'${read?.get(other)?.schema}'; remove shards to use the shards of SagaModule.`,
+  );
 }
 
 /** Messages of sagas and messages of transactions are in one outbox. */

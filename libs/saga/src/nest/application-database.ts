@@ -3,6 +3,7 @@ import type { SagaDatabase } from '../store/postgres/connection/saga-database.js
 import { TypeOrmDatabase } from '../store/postgres/typeorm/typeorm-database.js';
 import { applicationDataSource } from './application-data-source.js';
 import type { DatabaseOptions, StandbyOptions } from './database-options.js';
+import type { ShardsRead } from './shards/shard-options.js';
 
 /**
  * The database that the options choose: `database`, or else a TypeORM DataSource of the application.
@@ -15,6 +16,28 @@ export function applicationDatabase(
   module: string,
 ): SagaDatabase {
   return database ?? new TypeOrmDatabase(applicationDataSource(moduleRef, dataSource, module));
+}
+
+/** Where a shard is. */
+export interface ShardPlace {
+  readonly database: SagaDatabase;
+  readonly schema: string;
+}
+
+/**
+ * The places of shards, by their names.
+ * @throws SagaConfigurationError when there is no DataSource of a name
+ */
+export function shardPlaces(
+  moduleRef: ModuleRef,
+  shards: NonNullable<ShardsRead['shards']>,
+  module: string,
+): ReadonlyMap<string, ShardPlace> {
+  const places = [...shards].map(([name, { database: given, schema }]) => {
+    const chosen = typeof given === 'string' ? { dataSource: given } : { database: given };
+    return [name, { database: applicationDatabase(moduleRef, chosen, module), schema }] as const;
+  });
+  return new Map(places);
 }
 
 /**

@@ -16,7 +16,12 @@ import type { MethodContext } from '../engine/ports/method-context.js';
 import { methodContextOf, readAmbient, type SagaAmbient } from './ambient.js';
 import { codecProblem } from './codec-problem.js';
 import { readDatabase, readStandby } from './database-options.js';
-import { readShards, type ShardedStart, type ShardsRead } from './shards/shard-options.js';
+import {
+  readShards,
+  type ShardDatabase,
+  type ShardedStart,
+  type ShardsRead,
+} from './shards/shard-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
 
@@ -39,11 +44,11 @@ export interface SagaModuleOptions {
    */
   readFrom?: SagaDatabase | string;
   /**
-   * Several databases, by the names of the shards: each saga is in one of them. A value is the database of a layer, as for
-   * `database`, or the name of a TypeORM DataSource. The first one has the schedules. It excludes `database` and
-   * `dataSource`. Default: one database.
+   * Several shards by their names: each saga is in one of them. A value is the database of a layer, as for `database`, or
+   * the name of a TypeORM DataSource, or `{ database, schema }`: shards with a schema each may share a database. The first
+   * one has the schedules. It excludes `database` and `dataSource`. Default: one database.
    */
-  shards?: Record<string, SagaDatabase | string>;
+  shards?: Record<string, SagaDatabase | string | ShardDatabase>;
   /**
    * Returns the name of the shard on which a saga starts that `start()` is given no shard for. It must return the same for
    * the same input. Undefined: the keys of the saga decide. Default: the keys of each saga decide.
@@ -265,7 +270,7 @@ function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
   const resolved: ResolvedSagaOptions = {
     ...readDatabase(options, report),
     ...readStandby(options, report),
-    ...readShards(options, report),
+    ...readShards(options, schema, report),
     ...{ schema, migrate, onDrift, codec, partitions, retry, compensationRetry },
     ...resolvedWorker(worker, reader, report),
     declared: readDeclared(options.declared, report),

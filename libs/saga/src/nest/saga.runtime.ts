@@ -1,11 +1,10 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
-import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import type { EngineSql } from '../store/postgres/connection/engine-sql.js';
 import { Standby } from '../store/postgres/read/standby.js';
 import { SagaUnavailableError } from '../errors.js';
-import { applicationDatabase, standbyDatabase } from './application-database.js';
+import { applicationDatabase, shardPlaces, standbyDatabase } from './application-database.js';
 import type { ServiceRuntime } from './assemble-engine.js';
 import { answerPatience, DatabaseRuntime, preparedSql, type SharedParts } from './database-runtime.js';
 import { ApplicationLifeCycle, type LifeCyclePart } from './life-cycle/application-life-cycle.js';
@@ -120,11 +119,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
     shards: NonNullable<ResolvedSagaOptions['shards']>,
     shared: SharedParts,
   ): Promise<Running> {
-    const databases = [...shards].map(([name, given]): [string, SagaDatabase] => {
-      const chosen = typeof given === 'string' ? { dataSource: given } : { database: given };
-      return [name, applicationDatabase(this.moduleRef, chosen, 'SagaModule')];
-    });
-    return shardedProcess(new Map(databases), shared);
+    return shardedProcess(shardPlaces(this.moduleRef, shards, 'SagaModule'), shared);
   }
 
   /** @throws SagaConfigurationError if it is another server's */

@@ -53,6 +53,6 @@ test('a saga is refused if all shards are drained while they are asked for it', 
 
 test('a saga is refused on the shard that the application has chosen, if that is drained meanwhile', async () => {
   const { all, shards } = scene((given) => drain(given.get(ASIA)!));
-  const start = placeSaga(saga('order-1'), all, shards.get(ASIA));
+  const start = placeSaga(saga('order-1'), all, [shards.get(ASIA)!]);
   await expect(start).rejects.toThrow("shard 'asia' accepts no new sagas");
 });

@@ -1,6 +1,7 @@
 import { SagaStateError, SagaValidationError } from '../errors.js';
 import { nearestName } from '../shared/nearest-name.js';
 import { shown } from '../shared/shown-value.js';
+import type { StartResult } from '../engine/ports/start-result.js';
 import type { NewSaga } from '../engine/ports/stored-saga.js';
 import type { StoreTarget } from '../engine/ports/saga-store.js';
 import { homeKeyOf, locate } from './find-shard.js';
@@ -20,7 +21,7 @@ export interface PlacedStart {
 export async function placeSaga(
   saga: StartedSaga,
   shards: readonly Shard[],
-  chosen: Shard | undefined,
+  chosen: readonly Shard[] | undefined,
 ): Promise<PlacedStart> {
   const shard = await shardFor(saga, shards, chosen);
   const { number } = shard;
@@ -29,23 +30,44 @@ export async function placeSaga(
 }
 
 /**
+ * Starts a saga in a transaction of the application. If it exists already on a shard of another database, nothing is stored.
+ * @param joined the shards in whose database the transaction is open
+ */
+export async function startWithin(
+  transaction: unknown,
+  joined: readonly Shard[],
+  { shard, saga }: PlacedStart,
+): Promise<StartResult> {
+  if (joined.includes(shard)) return shard.calls.submitWithin(transaction, saga);
+  const existing = await shard.calls.load(uniqueKeyOf(saga)!);
+  if (existing) {
+    const { input } = existing.startedWith ?? existing;
+    return { created: false, existing: { ...existing, input } };
+  }
+  throw new SagaStateError(
+    `start(): the saga was on shard '${shard.name}', and was deleted just now. Roll the transaction back and repeat the call.`,
+  );
+}
+
+/**
  * Returns the shard on which a saga starts. If it exists already, this is the shard that has it.
- * @param chosen the shard that the application has chosen. Undefined: the keys of the saga decide
+ * @param chosen the shards of which it has to be one. Undefined: any. The keys of the saga decide among them
  * @throws SagaStateError if the shard accepts no new sagas
  * @throws SagaShardUnavailableError if the shard cannot be reached, or one that may have the saga already
  */
 async function shardFor(
   saga: StartedSaga,
   shards: readonly Shard[],
-  chosen: Shard | undefined,
+  chosen: readonly Shard[] | undefined,
 ): Promise<Shard> {
   const unique = uniqueKeyOf(saga);
   // Without either it may start anywhere.
   const key = unique || saga.lockKey !== undefined ? homeKeyOf(saga) : undefined;
-  if (!chosen && key === undefined) return anyShard(saga.id, shards);
+  const only = chosen?.length === 1 ? chosen[0] : undefined;
+  if (!only && key === undefined) return anyShard(saga.id, chosen ?? shards);
   for (;;) {
-    const inOrder = ranked(shards, key ?? '');
-    const target = chosen ?? inOrder.find(({ accepting }) => accepting);
+    const inOrder = ranked(chosen ?? shards, key ?? '');
+    const target = only ?? inOrder.find(({ accepting }) => accepting);
     if (unique) {
       const isHome = !chosen && saga.lockKey === undefined;
       const elsewhere = isHome ? formerHomes(inOrder, target) : shards;
@@ -53,9 +75,9 @@ async function shardFor(
       const existing = others.length > 0 ? await locate(unique, others) : undefined;
       if (existing) return existing;
     }
-    if (!target) throw noneAccepts(shards);
+    if (!target) throw noneAccepts(inOrder);
     if (target.accepting) return target;
-    if (chosen) throw drained(target);
+    if (only) throw drained(target);
     // It was drained meanwhile: another one is the home.
   }
 }

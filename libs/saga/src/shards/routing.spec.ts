@@ -71,7 +71,7 @@ class World {
   /** A process that knows nothing of the databases that it cannot reach. */
   restart(): void {
     this.shards = this.databases.map(({ row }) => new Shard(row.name)) as [Shard, ...Shard[]];
-    this.engine = new ShardedEngine(this.shards, async () => this.shards[0]);
+    this.engine = new ShardedEngine(this.shards, async () => this.shards);
     this.poll();
   }
 

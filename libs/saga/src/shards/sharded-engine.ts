@@ -2,7 +2,7 @@ import { SagaNotFoundError, SagaShardUnavailableError, SagaTransactionError } fr
 import type { StoredSaga } from '../engine/ports/stored-saga.js';
 import { candidates, locate, onShardOf } from './find-shard.js';
 import { mergeStats, newestFirst, oldestFirst } from './merge-answers.js';
-import { placeSaga } from './place-saga.js';
+import { placeSaga, startWithin } from './place-saga.js';
 import type { EngineCalls, Found } from './engine-calls.js';
 import type { Shard } from './shard.js';
 
@@ -25,8 +25,8 @@ export class ShardedEngine implements EngineCalls {
   constructor(
     /** The first one has the schedules. */
     private readonly shards: readonly [Shard, ...Shard[]],
-    /** Returns the shard in whose database a transaction is open. */
-    private readonly shardOfTransaction: (transaction: unknown) => Promise<Shard>,
+    /** Returns the shards in whose database a transaction is open. */
+    private readonly shardsOfTransaction: (transaction: unknown) => Promise<readonly Shard[]>,
   ) {}
 
   /** Returns the shard from which a saga was read. */
@@ -67,8 +67,8 @@ export class ShardedEngine implements EngineCalls {
   };
 
   readonly submitWithin: Call<'submitWithin'> = async (transaction, start) => {
-    const { shard, saga } = await placeSaga(start, this.shards, await this.shardOfTransaction(transaction));
-    return shard.calls.submitWithin(transaction, saga);
+    const joined = await this.shardsOfTransaction(transaction);
+    return startWithin(transaction, joined, await placeSaga(start, this.shards, joined));
   };
 
   readonly signal: Call<'signal'> = (target, signal) =>
@@ -80,15 +80,18 @@ export class ShardedEngine implements EngineCalls {
     );
 
   readonly signalWithin: Call<'signalWithin'> = async (transaction, target, signal) => {
-    const joined = await this.shardOfTransaction(transaction);
-    const result = await joined.calls.signalWithin(transaction, target, signal);
-    if (result.outcome !== 'unknown') return result;
-    const others = this.shards.filter((shard) => shard !== joined);
+    const joined = await this.shardsOfTransaction(transaction);
+    for (const shard of candidates(target, joined)) {
+      const result = await shard.calls.signalWithin(transaction, target, signal);
+      if (result.outcome !== 'unknown') return result;
+    }
+    const others = this.shards.filter((shard) => !joined.includes(shard));
     const shard = await locate(target, others);
-    if (!shard) return result;
+    if (!shard) return { outcome: 'unknown' };
     throw new SagaTransactionError(
-      `signal(): the saga is on shard '${shard.name}', but the transaction is open in the database of shard '${joined.name}'. Send the ` +
-        `signal without the transaction, or publish a message in it that leads to the signal.`,
+      `signal(): the saga is on shard '${shard.name}', but the transaction is open in the database of shard ` +
+        `${joined.map(({ name }) => `'${name}'`).join(', ')}. Send the signal without the transaction, or publish a message in it ` +
+        `that leads to the signal.`,
     );
   };
 

@@ -1,15 +1,15 @@
-import { type Call, type Command, command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { type Call, type Command, command, EXIT, JSON_OPTION, option } from '../command.js';
 import { BY_OPTION, userOf } from '../operator.js';
 import type { ShardAt } from '../shard-databases.js';
 import { columns } from '../text/columns.js';
 import { type Paint, paintOn } from '../text/style.js';
 
 const SHARD_OPTIONS = {
-  ...DATABASE_OPTIONS,
   url: option.several(
     '<postgres://…>',
-    'the URL of a shard, once for each; default: the variable DATABASE_URL',
+    'the URL of a shard, once for each, or once for all; default: the variable DATABASE_URL',
   ),
+  schema: option.several('<name>', 'the schema of a shard, once for each, or once for all; default: saga'),
   ...JSON_OPTION,
 } as const;
 
@@ -24,7 +24,10 @@ const shards = command({
   operands: [],
   summary: 'Lists the shards of an application, with their sagas',
   details: 'It exits with 2 if a shard cannot be reached.',
-  examples: ['saga shards --url "$EU_DATABASE_URL" --url "$US_DATABASE_URL"'],
+  examples: [
+    'saga shards --url "$EU_DATABASE_URL" --url "$US_DATABASE_URL"',
+    'saga shards --url "$DATABASE_URL" --schema saga_eu --schema saga_us',
+  ],
   options: SHARD_OPTIONS,
   run: async ({ values, terminal }) => {
     const { readShards } = await import('../shard-databases.js');

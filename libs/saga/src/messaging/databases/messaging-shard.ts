@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import type { ShardPlace } from '../../nest/application-database.js';
 import type { NamedRow } from '../../nest/shards/register-shards.js';
 import { ShardHealth } from '../../shards/shard-health.js';
 import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
@@ -9,22 +10,27 @@ import { MessagingDatabase, type MessagingParts } from './messaging-database.js'
 
 /** One shard of an application's messages: its database may be lost, or reached later than the others. */
 export class MessagingShard {
+  /** The database of the options. */
+  readonly database: SagaDatabase;
+  readonly schema: string;
   private readonly parts: MessagingParts;
   private readonly health: ShardHealth;
   private sql: EngineSql | undefined;
-  private database: MessagingDatabase | undefined;
+  private messaging: MessagingDatabase | undefined;
   private begun = false;
 
   constructor(
     readonly name: string,
-    /** The database of the options. */
-    readonly given: SagaDatabase,
+    { database, schema }: ShardPlace,
     parts: Omit<MessagingParts, 'log'>,
   ) {
+    this.database = database;
+    this.schema = schema;
     this.health = new ShardHealth(name);
     const { poller } = parts;
     this.parts = {
       ...parts,
+      options: { ...parts.options, schema },
       log: new Logger(`SagaMessagingModule ${name}`),
       poller: {
         start: (interval, tick, what) => poller.start(interval, tick, `${what}:${name}`),
@@ -35,7 +41,7 @@ export class MessagingShard {
 
   /** Undefined: it could not be reached since this process has started. */
   get opened(): MessagingDatabase | undefined {
-    return this.database;
+    return this.messaging;
   }
 
   /**
@@ -44,9 +50,9 @@ export class MessagingShard {
    */
   async connect(): Promise<NamedRow | undefined> {
     try {
-      this.sql ??= await MessagingDatabase.prepare(this.given, this.parts);
-      const rows = new PostgresShardRow(this.sql, this.parts.options.schema);
-      return { name: this.name, rows, row: await rows.read() };
+      this.sql ??= await MessagingDatabase.prepare(this.database, this.parts);
+      const rows = new PostgresShardRow(this.sql, this.schema);
+      return { name: this.name, rows, row: await rows.read(), place: await rows.place() };
     } catch (error) {
       if (!isTransientError(error)) throw error;
       this.health.lost(error);
@@ -56,21 +62,21 @@ export class MessagingShard {
 
   /** Starts its relay if the application runs. Once. */
   async open(): Promise<void> {
-    if (this.database) return;
-    this.database = new MessagingDatabase(this.sql!, this.parts);
-    if (this.begun) await this.database.begin();
+    if (this.messaging) return;
+    this.messaging = new MessagingDatabase(this.sql!, this.parts);
+    if (this.begun) await this.messaging.begin();
   }
 
   async begin(): Promise<void> {
     this.begun = true;
-    await this.database?.begin();
+    await this.messaging?.begin();
   }
 
   /** @throws SagaShardUnavailableError if the database cannot be reached */
   async ask<T>(call: (database: MessagingDatabase) => Promise<T>): Promise<T> {
-    if (!this.database) throw this.health.error;
+    if (!this.messaging) throw this.health.error;
     try {
-      return await call(this.database);
+      return await call(this.messaging);
     } catch (error) {
       if (!isTransientError(error)) throw error;
       this.health.lost(error);

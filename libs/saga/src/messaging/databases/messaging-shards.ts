@@ -1,13 +1,11 @@
 import { SagaShardUnavailableError, SagaTransactionError } from '../../errors.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import { connectShards } from '../../nest/shards/register-shards.js';
-import type {
-  JoinedTransaction,
-  SagaDatabase,
-  TransactionOpener,
-} from '../../store/postgres/connection/saga-database.js';
+import type { ShardPlace } from '../../nest/application-database.js';
+import type { JoinedTransaction, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
+import { schemaOfStep } from '../../store/postgres/connection/step-connections.js';
 import { sendWithin } from '../../store/postgres/connection/transaction-watch.js';
-import { shardOfTransaction } from '../../store/postgres/shards/postgres-shard-row.js';
+import { shardsOfTransaction } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { MessagingDatabase, MessagingParts } from './messaging-database.js';
 import type { Answers, MessagingDatabases } from './messaging-databases.js';
 import { MessagingShard } from './messaging-shard.js';
@@ -19,25 +17,25 @@ const DEFAULT_INTERVAL = 1_000;
 
 /** The shards of an application's messages, each with an outbox, an inbox and a relay. */
 export class MessagingShards implements MessagingDatabases {
-  /** The shards of connections in whose transactions something was stored. */
-  private readonly shardOf = new WeakMap<object, string>();
+  /** The shards in whose database connections are in whose transactions something was stored. */
+  private readonly shardsOf = new WeakMap<object, readonly MessagingShard[]>();
   private readonly shards: readonly MessagingShard[];
   private connecting: Promise<unknown> | undefined;
   private refusal: string | undefined;
 
   private constructor(
-    databases: ReadonlyMap<string, SagaDatabase>,
+    places: ReadonlyMap<string, ShardPlace>,
     private readonly parts: MessagingParts,
   ) {
-    this.shards = [...databases].map(([name, database]) => new MessagingShard(name, database, parts));
+    this.shards = [...places].map(([name, place]) => new MessagingShard(name, place, parts));
   }
 
   /** @throws SagaConfigurationError, or SagaShardUnavailableError if no shard can be reached */
   static async over(
-    databases: ReadonlyMap<string, SagaDatabase>,
+    places: ReadonlyMap<string, ShardPlace>,
     parts: MessagingParts,
   ): Promise<MessagingShards> {
-    const shards = new MessagingShards(databases, parts);
+    const shards = new MessagingShards(places, parts);
     await shards.connect();
     if (shards.all.length === 0) await shards.shards[0]!.ask(() => Promise.resolve());
     return shards;
@@ -63,9 +61,9 @@ export class MessagingShards implements MessagingDatabases {
   /** By the first layer that knows it: shards may have different ones. */
   join(transaction: unknown): JoinedTransaction {
     let refusal: unknown;
-    for (const { given } of this.shards) {
+    for (const { database } of this.shards) {
       try {
-        return given.join(transaction);
+        return database.join(transaction);
       } catch (error) {
         refusal ??= error;
       }
@@ -74,16 +72,16 @@ export class MessagingShards implements MessagingDatabases {
   }
 
   opener(source: unknown): TransactionOpener | undefined {
-    for (const { given } of this.shards) {
-      const open = given.opener(source);
+    for (const { database } of this.shards) {
+      const open = database.opener(source);
       if (open) return open;
     }
     return undefined;
   }
 
+  /** Returns the shard of the step whose transaction it is, or else the first shard in the database of the transaction. */
   async databaseOf(joined: JoinedTransaction): Promise<MessagingDatabase> {
-    const name = await this.nameOf(joined);
-    const shard = this.shards.find((one) => one.name === name);
+    const [shard] = await this.shardsIn(joined);
     if (shard) return shard.ask(async (database) => database);
     throw new SagaTransactionError(
       `The transaction is not open in the database of a shard. Open it on the database of one of ` +
@@ -105,14 +103,15 @@ export class MessagingShards implements MessagingDatabases {
   }
 
   /** A connection stays on its database, so that each is asked once. */
-  private async nameOf(joined: JoinedTransaction): Promise<string | undefined> {
+  private async shardsIn(joined: JoinedTransaction): Promise<readonly MessagingShard[]> {
     const connection = await joined.connection();
-    const known = connection && this.shardOf.get(connection);
-    if (known !== undefined) return known;
-    const { schema } = this.parts.options;
-    const name = await sendWithin(joined, 'The message', () => shardOfTransaction(joined, schema));
-    if (connection && name !== undefined) this.shardOf.set(connection, name);
-    return name;
+    const own = schemaOfStep(connection);
+    const known = connection && this.shardsOf.get(connection);
+    if (known) return own === undefined ? known : known.filter(({ schema }) => schema === own);
+    const found = await sendWithin(joined, 'The message', () => shardsOfTransaction(joined, this.shards));
+    // In the transaction of a step, others are left out.
+    if (connection && own === undefined && found.length > 0) this.shardsOf.set(connection, found);
+    return found;
   }
 
   /** Opens the shards that can be reached. */

@@ -6,10 +6,10 @@ import {
 } from '../../errors.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import { shown } from '../../shared/shown-value.js';
-import { placeSaga, shardNamed, type StartedSaga } from '../../shards/place-saga.js';
+import { placeSaga, shardNamed, type StartedSaga, startWithin } from '../../shards/place-saga.js';
 import type { Shard } from '../../shards/shard.js';
 import type { JoinedTransaction } from '../../store/postgres/connection/saga-database.js';
-import { shardOfTransaction } from '../../store/postgres/shards/postgres-shard-row.js';
+import { shardsOfTransaction } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ResolvedSagaOptions } from '../saga.options.js';
 import { countsOf, type ShardStatus } from '../views/shard-status.js';
 import type { PlacedSaga, PlaceRequest, ShardCalls, ShardChange } from './shard-calls.js';
@@ -19,13 +19,22 @@ import type { ShardRuntime } from './shard-runtime.js';
 export class ApplicationShards implements ShardCalls {
   constructor(
     private readonly runtimes: readonly ShardRuntime[],
-    private readonly options: Pick<ResolvedSagaOptions, 'schema' | 'shardOf'>,
+    private readonly options: Pick<ResolvedSagaOptions, 'shardOf'>,
   ) {}
 
   async place(start: StartedSaga, request: PlaceRequest): Promise<PlacedSaga> {
-    const { shard, saga } = await placeSaga(start, this.shards, await this.chosen(start, request));
-    const { database } = this.runtimes.find((one) => one.shard === shard)!;
-    return { saga, engine: shard.calls, database };
+    const { transaction } = request;
+    const joined = transaction && (await this.ofTransaction(transaction));
+    const chosen = this.chosen(start, request, joined);
+    const placed = await placeSaga(start, this.shards, chosen);
+    const { shard, saga } = placed;
+    const { submit, waiters } = shard.calls;
+    const engine: PlacedSaga['engine'] = {
+      ...{ submit, waiters },
+      submitWithin: (within) => startWithin(within, joined!, placed),
+    };
+    const { place } = this.runtimes.find((one) => one.shard === (joined?.[0] ?? shard))!;
+    return { saga, engine, database: place.database };
   }
 
   async status(): Promise<ShardStatus[]> {
@@ -39,16 +48,16 @@ export class ApplicationShards implements ShardCalls {
   }
 
   /**
-   * Returns the shard in whose database a transaction is open.
+   * Returns the shards in whose database a transaction is open.
    * @throws SagaTransactionError if it is none of them
    */
-  async ofTransaction(transaction: unknown): Promise<Shard> {
-    const name = await shardOfTransaction(this.join(transaction), this.options.schema);
-    const shard = this.shards.find((one) => one.name === name);
-    if (shard) return shard;
+  async ofTransaction(transaction: unknown): Promise<readonly [Shard, ...Shard[]]> {
+    const named = this.runtimes.map(({ shard, place: { schema } }) => ({ shard, name: shard.name, schema }));
+    const [first, ...more] = await shardsOfTransaction(this.join(transaction), named);
+    if (first) return [first.shard, ...more.map(({ shard }) => shard)];
     throw new SagaTransactionError(
       `The transaction is not open in the database of a shard. Open it on the database of one of ` +
-        `${this.shards.map((one) => one.name).join(', ')}, or make the call without a transaction.`,
+        `${namesOf(this.shards)}, or make the call without a transaction.`,
     );
   }
 
@@ -59,9 +68,9 @@ export class ApplicationShards implements ShardCalls {
   /** By the first layer that knows it: shards may have different ones. */
   private join(transaction: unknown): JoinedTransaction {
     let refusal: unknown;
-    for (const { database } of this.runtimes) {
+    for (const { place } of this.runtimes) {
       try {
-        return database.join(transaction);
+        return place.database.join(transaction);
       } catch (error) {
         refusal ??= error;
       }
@@ -69,21 +78,24 @@ export class ApplicationShards implements ShardCalls {
     throw refusal;
   }
 
-  /** The shard that the application has chosen. Undefined: it has chosen none. */
-  private async chosen(
+  /**
+   * The shards of which one has to be chosen. Undefined: any.
+   * @param joined the shards in whose database the transaction of the start is open
+   */
+  private chosen(
     saga: StartedSaga,
-    { shard: named, transaction, input }: PlaceRequest,
-  ): Promise<Shard | undefined> {
+    { shard: named, input }: PlaceRequest,
+    joined: readonly Shard[] | undefined,
+  ): readonly Shard[] | undefined {
     const [name, what] =
       named === undefined
         ? [this.shardOf(saga, input), 'start(): the result of shardOf()']
         : [named, 'start(): shard'];
-    const shard = name === undefined ? undefined : shardNamed(name, this.shards, what);
-    if (!transaction) return shard;
-    const joined = await this.ofTransaction(transaction);
-    if (!shard || shard === joined) return joined;
+    if (name === undefined) return joined;
+    const shard = shardNamed(name, this.shards, what);
+    if (!joined || joined.includes(shard)) return [shard];
     throw new SagaValidationError(
-      `${what} is ${shown(name)}, but the transaction is open in the database of shard '${joined.name}'. A saga is stored in the ` +
+      `${what} is ${shown(name)}, but the transaction is open in the database of shard ${namesOf(joined)}. A saga is stored in the ` +
         `database of its transaction: open the transaction on the database of '${shard.name}', or start the saga without it.`,
     );
   }
@@ -101,6 +113,8 @@ export class ApplicationShards implements ShardCalls {
     }
   }
 }
+
+const namesOf = (shards: readonly Shard[]): string => shards.map(({ name }) => `'${name}'`).join(', ');
 
 /** A shard is reported as calls find it: they fail at once if it cannot be reached. */
 async function statusOf(runtime: ShardRuntime): Promise<ShardStatus> {

@@ -8,6 +8,7 @@ function database(name: string, given: { row?: StoredShard; used?: boolean } = {
   let row = given.row;
   return {
     name,
+    place: name,
     get row() {
       return row;
     },

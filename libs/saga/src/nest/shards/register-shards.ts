@@ -1,14 +1,21 @@
 import type { StoredShard } from '../../engine/ports/stored-shard.js';
 import { SagaConfigurationError } from '../../errors.js';
+import { ownSchema } from './shard-options.js';
 import { freeNumber } from '../../shards/rendezvous.js';
 import { SHARD_NUMBERS } from '../../shards/shard-id.js';
 import type { PostgresShardRow } from '../../store/postgres/shards/postgres-shard-row.js';
 
 /** A database that the configuration gives a name, with what it says of itself. */
-export interface NamedRow {
+interface RegisteredRow {
   readonly name: string;
   readonly rows: PostgresShardRow;
   readonly row: StoredShard | undefined;
+}
+
+/** The same, with the place of the database. */
+export interface NamedRow extends RegisteredRow {
+  /** The server, the database and the schema: the same for the same tables, whatever their address. */
+  readonly place: string;
 }
 
 /**
@@ -18,7 +25,7 @@ export interface NamedRow {
  * @param shards all of the configuration
  * @throws SagaConfigurationError if a database is another shard than the configuration says
  */
-export async function registerShards(shards: readonly NamedRow[]): Promise<void> {
+export async function registerShards(shards: readonly RegisteredRow[]): Promise<void> {
   const founders = shards.find(({ row }) => row)?.row?.founders ?? (await foundersOf(shards));
   const taken = new Set(shards.flatMap(({ row }) => row?.number ?? []));
   // In one order, so that processes that start at the same time give the same numbers.
@@ -31,7 +38,7 @@ export async function registerShards(shards: readonly NamedRow[]): Promise<void>
   }
 }
 
-async function foundersOf(shards: readonly NamedRow[]): Promise<string[]> {
+async function foundersOf(shards: readonly RegisteredRow[]): Promise<string[]> {
   const used: string[] = [];
   for (const { name, rows } of shards) if (await rows.hasSagas()) used.push(name);
   return used.length > 0 ? used : shards.map(({ name }) => name);
@@ -68,11 +75,19 @@ export async function connectShards(
 /**
  * @param owner whose configuration it is
  * @throws SagaConfigurationError if a database is another shard than the configuration says, or two shards have one
- * number
+ * number or one place
  */
 export function checkShards(shards: readonly NamedRow[], owner = 'SagaModule.forRoot'): void {
   const named = new Map<number, string>();
-  for (const { name, row } of shards) {
+  const placed = new Map<string, string>();
+  for (const { name, row, place } of shards) {
+    const same = placed.get(place);
+    if (same !== undefined)
+      throw new SagaConfigurationError(
+        `${owner}: shards.${same} and shards.${name} are the same database and schema. Give each shard a database or a schema ` +
+          `of its own, such as ${name}: { database, schema: '${ownSchema(name)}' }.`,
+      );
+    placed.set(place, name);
     if (!row) continue;
     if (row.name !== name)
       throw new SagaConfigurationError(

@@ -17,11 +17,20 @@ const problemOf = (options: object): string => {
 
 test('shards are databases of layers, or names of DataSources, in the order of the options', () => {
   const shardOf = () => 'eu';
-  const read = withDefaults({ shards: { us, eu, asia: 'asia' }, shardOf });
+  const shards = {
+    us,
+    eu,
+    asia: 'asia',
+    mars: { database: eu, schema: 'saga_mars' },
+    moon: { database: 'moon' },
+  };
+  const read = withDefaults({ shards, shardOf, schema: 'own' });
   expect([...read.shards!]).toEqual([
-    ['us', us],
-    ['eu', eu],
-    ['asia', 'asia'],
+    ['us', { database: us, schema: 'own' }],
+    ['eu', { database: eu, schema: 'own' }],
+    ['asia', { database: 'asia', schema: 'own' }],
+    ['mars', { database: eu, schema: 'saga_mars' }],
+    ['moon', { database: 'moon', schema: 'own' }],
   ]);
   expect(read.shardOf).toBe(shardOf);
   expect(withDefaults({}).shards).toBeUndefined();
@@ -36,7 +45,30 @@ test.each([
   ],
   [{ shards: { eu, us: undefined } }, 'shards.us is undefined'],
   [{ shards: { eu, us: '' } }, "shards.us is ''; give the name of a DataSource"],
-  [{ shards: { eu, us: eu } }, 'shards.eu and shards.us are the same database; give each shard its own'],
+  [
+    { shards: { eu, 'us-1': eu } },
+    "shards.eu and shards.us-1 are the same database and schema ('saga'); give each shard a database or a schema of its own, such as us-1: { database, schema: 'saga_us_1' }",
+  ],
+  [
+    { shards: { eu, us: { database: pgDatabase(eu.pool as object as pg.Pool) } } },
+    'are the same database and schema',
+  ],
+  [{ shards: { eu: { database: 'a', schema: 'b' }, us: { database: 'a', schema: 'b' } } }, "schema ('b')"],
+  [
+    { shards: { eu: { schema: 'saga_eu' } } },
+    'shards.eu is an object of the class Object. Give the database of an entry',
+  ],
+  [{ shards: { eu: { database: undefined } } }, 'shards.eu.database is undefined'],
+  [{ shards: { eu: { database: pool() } } }, 'shards.eu.database is a Pool of pg'],
+  [
+    { shards: { eu: { database: eu, schema: 'Saga' } } },
+    "shards.eu.schema is 'Saga'; give a lower-case name",
+  ],
+  [{ shards: { eu: { database: eu, schema: 'pg_eu' } } }, "shards.eu.schema 'pg_eu' is reserved"],
+  [
+    { shards: { eu: { database: eu, shema: 'a' } } },
+    "unknown option 'shards.eu.shema'. Did you mean 'shards.eu.schema'?",
+  ],
   [{ shards: { 'e u': eu } }, "shards has the name 'e u'; name shards by 1 to 63 letters"],
   [{ shards: { eu }, database: us }, 'shards and database are both set; set only one of them'],
   [{ shards: { eu }, dataSource: 'us' }, 'shards and dataSource are both set; set only one of them'],

@@ -3,9 +3,9 @@ import { newId } from '../../shared/new-id.js';
 import { idOnShard } from '../../shards/shard-id.js';
 import { Shard } from '../../shards/shard.js';
 import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
-import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
 import { PostgresShardRow } from '../../store/postgres/shards/postgres-shard-row.js';
+import type { ShardPlace } from '../application-database.js';
 import { answerPatience, DatabaseRuntime, preparedSql, type SharedParts } from '../database-runtime.js';
 import { SagaLog } from '../saga-log.js';
 import type { NamedRow } from './register-shards.js';
@@ -21,7 +21,7 @@ export class ShardRuntime {
 
   constructor(
     readonly name: string,
-    readonly database: SagaDatabase,
+    readonly place: ShardPlace,
     shared: Omit<SharedParts, 'log'>,
     /** Whether the schedules of sagas run on this shard. */
     private readonly schedules: boolean,
@@ -30,6 +30,7 @@ export class ShardRuntime {
     const { poller } = shared;
     this.shared = {
       ...shared,
+      options: { ...shared.options, schema: place.schema },
       log: new SagaLog(`SagaModule ${name}`),
       poller: {
         start: (interval, tick, what) => poller.start(interval, tick, `${what}:${name}`),
@@ -50,11 +51,11 @@ export class ShardRuntime {
   async connect(): Promise<NamedRow | undefined> {
     try {
       if (!this.connection) {
-        const sql = await preparedSql(this.database, this.shared);
-        this.connection = { sql, rows: new PostgresShardRow(sql, this.shared.options.schema) };
+        const sql = await preparedSql(this.place.database, this.shared);
+        this.connection = { sql, rows: new PostgresShardRow(sql, this.place.schema) };
       }
       const { rows } = this.connection;
-      return { name: this.name, rows, row: await rows.read() };
+      return { name: this.name, rows, row: await rows.read(), place: await rows.place() };
     } catch (error) {
       if (!isTransientError(error)) throw error;
       this.shard.health.lost(error);

@@ -1,6 +1,6 @@
-import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import { ShardedEngine } from '../../shards/sharded-engine.js';
 import type { Shard } from '../../shards/shard.js';
+import type { ShardPlace } from '../application-database.js';
 import type { SharedParts } from '../database-runtime.js';
 import type { Running } from '../running.js';
 import { ApplicationShards } from './application-shards.js';
@@ -16,10 +16,10 @@ import { ShardedRuntime } from './sharded-runtime.js';
  * @throws SagaShardUnavailableError if no shard can be reached
  */
 export async function shardedProcess(
-  databases: ReadonlyMap<string, SagaDatabase>,
+  places: ReadonlyMap<string, ShardPlace>,
   shared: SharedParts,
 ): Promise<Running> {
-  const process = await ShardedRuntime.over(databases, shared);
+  const process = await ShardedRuntime.over(places, shared);
   const { registry, options } = shared;
   const shards = process.all.map(({ shard }) => shard) as [Shard, ...Shard[]];
   const calls = new ApplicationShards(process.all, options);

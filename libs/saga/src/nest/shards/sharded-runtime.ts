@@ -1,6 +1,6 @@
 import type { SagaEngine } from '../../engine/saga-engine.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
-import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
+import type { ShardPlace } from '../application-database.js';
 import type { DatabaseRuntime, SharedParts } from '../database-runtime.js';
 import { connectShards } from './register-shards.js';
 import { ShardRuntime } from './shard-runtime.js';
@@ -15,21 +15,16 @@ export class ShardedRuntime {
   private drained = false;
 
   private constructor(
-    databases: ReadonlyMap<string, SagaDatabase>,
+    places: ReadonlyMap<string, ShardPlace>,
     private readonly shared: SharedParts,
   ) {
-    const shards = [...databases].map(
-      ([name, database], n) => new ShardRuntime(name, database, shared, n === 0),
-    );
+    const shards = [...places].map(([name, place], n) => new ShardRuntime(name, place, shared, n === 0));
     this.all = shards as [ShardRuntime, ...ShardRuntime[]];
   }
 
   /** @throws SagaConfigurationError, or SagaShardUnavailableError if no shard can be reached */
-  static async over(
-    databases: ReadonlyMap<string, SagaDatabase>,
-    shared: SharedParts,
-  ): Promise<ShardedRuntime> {
-    const runtime = new ShardedRuntime(databases, shared);
+  static async over(places: ReadonlyMap<string, ShardPlace>, shared: SharedParts): Promise<ShardedRuntime> {
+    const runtime = new ShardedRuntime(places, shared);
     await runtime.connect();
     if (runtime.opened.length === 0) throw runtime.all[0].shard.health.error;
     return runtime;

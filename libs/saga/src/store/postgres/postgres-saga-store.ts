@@ -104,6 +104,7 @@ export class PostgresSagaStore implements SagaStore {
     this.claims = new SagaClaims(query, this.statements, this.reader);
     this.checkpoints = new SagaCheckpoints(sql, this.calls, this.statements, { schema, writes: this.writes });
     this.transactions = new StepTransactions(sql, this.checkpoints, this.statements, {
+      schema,
       notify: (on) => this.notify(on, 'due'),
       dequeue: (checkpoint) => this.claims.dequeue(checkpoint),
     });

@@ -10,7 +10,6 @@ import { withoutValues } from '../connection/redact-message.js';
 /** What is sent as a prepared statement, with its name behind the schema's: 63 characters at most, as PostgreSQL keeps them. */
 const PREPARED: { readonly [Name in keyof Writes]?: string } = {
   ...{ start: 'start', startOne: 'startOne', checkpoint: 'checkpoint', checkpointOne: 'checkpointOne' },
-  ...{ startGuarded: 'startGuarded', startOneGuarded: 'startOneGuarded' },
   ...{ startRelaxed: 'start~', startOneRelaxed: 'startOne~' },
   ...{ checkpointRelaxed: 'checkpoint~', checkpointOneRelaxed: 'checkpointOne~' },
 };

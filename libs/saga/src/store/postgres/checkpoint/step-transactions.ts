@@ -1,6 +1,6 @@
 import type { Checkpoint, CheckpointResult } from '../../../engine/ports/checkpoint.js';
 import type { StepTransaction } from '../../../engine/ports/saga-store.js';
-import { ConnectionReserve } from '../connection/connection-reserve.js';
+import { inStepOf, reserveOf } from '../connection/step-connections.js';
 import type { EngineSql } from '../connection/engine-sql.js';
 import { readOnlyFailure } from '../connection/read-only-transaction.js';
 import type { Sql } from '../connection/sql.js';
@@ -9,6 +9,8 @@ import type { Statements } from '../statements.js';
 import type { SagaCheckpoints } from './save-checkpoints.js';
 
 export interface StepTransactionsPorts {
+  /** The schema of the sagas. */
+  readonly schema: string;
   /** Announces, in this transaction, that a saga is due. */
   notify(sql: Sql): Promise<void>;
   /** Removes an ended saga from the queue of its semantic lock. */
@@ -17,20 +19,16 @@ export interface StepTransactionsPorts {
 
 /** The transactions of steps. Each commits the work of a method together with the checkpoint that records it. */
 export class StepTransactions {
-  private readonly connections: ConnectionReserve;
-
   constructor(
     private readonly sql: EngineSql,
     private readonly checkpoints: SagaCheckpoints,
     private readonly statements: Pick<Statements, 'stayQueued'>,
     private readonly ports: StepTransactionsPorts,
-  ) {
-    this.connections = new ConnectionReserve(sql.pool.options.max);
-  }
+  ) {}
 
   /** Calls `work`, and commits what it did with the checkpoint that it returns. */
   run(work: (transaction: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult> {
-    return this.connections.run(() =>
+    return reserveOf(this.sql.pool).run(() =>
       this.attempt(work).catch(async (error: unknown) => {
         throw await readOnlyFailure(error, (text) => this.sql.query(text));
       }),
@@ -55,7 +53,9 @@ export class StepTransactions {
       const sql = database.join(transaction);
       const errorBehind = (error: unknown) => watch.errorBehind(error);
       const manager = database.managerOf?.(transaction);
-      const checkpoint = await work({ transaction, manager, errorBehind });
+      const checkpoint = await inStepOf(this.ports.schema, client, () =>
+        work({ transaction, manager, errorBehind }),
+      );
       const what = 'The work of the method through its transaction';
       if (session.flush) await sendWithin(sql, what, () => session.flush!());
       await watch.requireOpen(what, sql);

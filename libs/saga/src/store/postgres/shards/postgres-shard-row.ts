@@ -2,6 +2,7 @@ import type { StoredShard } from '../../../engine/ports/stored-shard.js';
 import type { EngineSql } from '../connection/engine-sql.js';
 import type { JoinedTransaction } from '../connection/saga-database.js';
 import type { Sql } from '../connection/sql.js';
+import { schemaOfStep } from '../connection/step-connections.js';
 
 const COLUMNS = 'name, number, founders, accepting, changed_at IS NOT NULL AS changed';
 
@@ -41,6 +42,16 @@ export class PostgresShardRow {
     return this.read();
   }
 
+  /** The server since its start, the database and the schema: the same for the same tables, whatever their address. */
+  async place(): Promise<string> {
+    const [{ place }] = await this.sql.query<[{ place: string }]>(
+      `SELECT concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), d.oid, $1::text) AS place
+       FROM pg_database d WHERE d.datname = current_database()`,
+      [this.schema],
+    );
+    return place;
+  }
+
   /** Whether sagas were started before the database became a shard. */
   async hasSagas(): Promise<boolean> {
     const [{ some }] = await this.sql.query<[{ some: boolean }]>(
@@ -50,18 +61,38 @@ export class PostgresShardRow {
   }
 }
 
-/** Returns the name of the shard in whose database a transaction is open. Undefined: it is no shard. */
-export async function shardOfTransaction(
+/** A shard as transactions are asked for it. */
+interface NamedSchema {
+  readonly name: string;
+  readonly schema: string;
+}
+
+/**
+ * Returns those of the shards in whose database a transaction is open, in their order. In the transaction of a step, it is
+ * the shard of its saga alone.
+ */
+export async function shardsOfTransaction<S extends NamedSchema>(
   transaction: JoinedTransaction,
-  schema: string,
-): Promise<string | undefined> {
-  const table = `"${schema}".shard`;
+  shards: readonly S[],
+): Promise<S[]> {
+  const schemas = [...new Set(shards.map(({ schema }) => schema))];
   // A statement that fails would abort the transaction.
-  const [found] = await transaction.query<[{ there: boolean }]>(
-    'SELECT to_regclass($1) IS NOT NULL AS there',
-    [table],
+  const there = await transaction.query<{ schema: string }[]>(
+    "SELECT schema FROM unnest($1::text[]) AS schema WHERE to_regclass(format('%I.shard', schema)) IS NOT NULL",
+    [schemas],
   );
-  return found.there ? (await rowOf(transaction, table))?.name : undefined;
+  if (there.length === 0) return [];
+  const rows = await transaction.query<NamedSchema[]>(
+    there
+      .map(({ schema }) => `SELECT name, '${schema}' AS schema FROM "${schema}".shard`)
+      .join(' UNION ALL '),
+  );
+  const found = shards.filter(({ name, schema }) =>
+    rows.some((row) => row.name === name && row.schema === schema),
+  );
+  if (found.length < 2) return found;
+  const own = schemaOfStep(await transaction.connection());
+  return own === undefined ? found : found.filter(({ schema }) => schema === own);
 }
 
 async function rowOf(sql: Sql, table: string): Promise<StoredShard | undefined> {
