@@ -26,6 +26,7 @@ import { SCHEDULE_MUTANTS } from './schedule.mutants.js';
 import { SHARD_MUTANTS } from './shards.mutants.js';
 import { STEP_PAUSE_MUTANTS } from './step-pauses.mutants.js';
 import { DECLARED_MUTANTS } from './declared.mutants.js';
+import { START_TIME_MUTANTS } from './start-times.mutants.js';
 import { TAG_MUTANTS } from './tags.mutants.js';
 import { WAY_OUT_MUTANTS } from './ways-out.mutants.js';
 import { WAIT_MUTANTS } from './waits.mutants.js';
@@ -42,6 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CLAIM_MUTANTS,
   ...LIMIT_MUTANTS,
   ...STEP_SLOT_MUTANTS,
+  ...START_TIME_MUTANTS,
   ...FAILOVER_MUTANTS,
   ...FAMILY_LOCK_MUTANTS,
   ...FINDING_MUTANTS,

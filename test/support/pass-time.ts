@@ -15,7 +15,7 @@ export function passTimeUntil<T>(
   return until(async () => {
     await apps.sql(
       `WITH free AS (
-         UPDATE saga.instance SET due_at = now(), rank_at = now()
+         UPDATE saga.instance SET due_at = now(), rank_at = now(), starts_at = NULL
          WHERE id = ANY($1) AND locked_by IS NULL AND due_at > now() AND ($2::text IS NULL OR step = $2)
          RETURNING id)
        UPDATE saga.step SET retry_at = now() WHERE retry_at > now() AND saga_id IN (SELECT id FROM free)`,

@@ -160,7 +160,7 @@ describe('a saga that is paused', () => {
     expect((await sagas.get(id)).status).toBe('paused');
     scene.charge.open('charged');
     // Its delay is over by the time that it goes on.
-    await apps.sql(`UPDATE saga.instance SET created_at = created_at - interval '2h'`);
+    await apps.sql(`UPDATE saga.instance SET starts_at = starts_at - interval '2h'`);
     await sagas.resume(id);
     expect((await sagas.wait(id)).status).toBe('completed');
   });

@@ -66,6 +66,7 @@ class ChangedState implements Parts<SagaState> {
   readonly overtaken: SagaState['overtaken'];
   readonly deadline: SagaState['deadline'];
   readonly lastTakenSignals: SagaState['lastTakenSignals'];
+  readonly startsAt: SagaState['startsAt'];
   readonly turn: SagaState['turn'];
 
   constructor(state: SagaState) {
@@ -79,6 +80,7 @@ class ChangedState implements Parts<SagaState> {
     this.overtaken = state.overtaken;
     this.deadline = state.deadline;
     this.lastTakenSignals = state.lastTakenSignals;
+    this.startsAt = state.startsAt;
     this.turn = state.turn;
   }
 }

@@ -25,7 +25,7 @@ import {
 import { DONE, FAILED, KIND, TIMED } from './step-kinds.js';
 import { openSteps } from './open-steps.js';
 import { changeState } from './change-state.js';
-import { turnOf } from './turn.js';
+import { startTimeOf, turnOf } from './turn.js';
 import { itemsOf, ownStepsOfKinds, stepsOfKinds } from './step-map.js';
 
 const NOTHING: Decision = { actions: [] };
@@ -49,7 +49,7 @@ function advance(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
   // While a rollback waits for a pivot, only that goes on.
   const pending = state.pendingRollback !== undefined;
   const halted = pending || isHalted(graph, state);
-  if (graph.rateLimit && !halted) {
+  if ((graph.rateLimit || state.startsAt !== undefined) && !halted) {
     const before = beforeItsTurn(graph, state, plan);
     if (before) return before;
   }
@@ -80,7 +80,10 @@ function advance(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
   return plan.decision();
 }
 
-/** What comes next for a saga whose rate limit has not let it begin. Undefined: it has begun, or may have with a lost worker. */
+/**
+ * What comes next for a saga whose start time has not come, or whose rate limit has not let it begin. Undefined: it has
+ * begun, or may have with a lost worker.
+ */
 function beforeItsTurn(graph: SagaGraph, state: SagaState, { now, lost }: Plan): Decision | undefined {
   const turn = turnOf(graph, state, now);
   if (turn === 'open' || (lost && turn !== 'wait')) return undefined;
@@ -91,7 +94,7 @@ function beforeItsTurn(graph: SagaGraph, state: SagaState, { now, lost }: Plan):
   if (deadline !== undefined && deadline <= now) return { actions: [], events: [{ type: 'expired', now }] };
   if (turn === 'begin') return { actions: [], events: [{ type: 'begun' }] };
   if (turn === 'wait') {
-    const { at } = state.turn as SagaTurn;
+    const at = startTimeOf(state, now) ?? (state.turn as SagaTurn).at;
     return { actions: [], wakeAt: Math.min(at, deadline ?? Infinity) };
   }
   const [node] = graph.steps.values();

@@ -1,6 +1,8 @@
+import { sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import { stateOf } from '../../../../test/fixtures/state-of.js';
 import { describeStep } from './describe-step.js';
 
+const GRAPH = sequenceOf(stepOf('a'), stepOf('b'));
 const NOTHING = { actions: [] };
 
 describe('the current step of a saga', () => {
@@ -10,6 +12,6 @@ describe('the current step of a saga', () => {
   ] as const)('%s', (_, heldPhase, step) => {
     const steps = heldPhase === 'running' ? 'a=completed b=failed' : 'a=compensation_failed b=failed';
     const state = { ...stateOf('stuck', steps), heldPhase };
-    expect(describeStep(state, NOTHING)).toBe(step);
+    expect(describeStep(GRAPH, state, NOTHING)).toBe(step);
   });
 });

@@ -1,5 +1,7 @@
 import type { Decision } from './plan.js';
-import type { SagaState, StepState } from './saga-state.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
+import { relationsOf } from './graph-relations.js';
+import { isTerminal, type SagaState, type StepState } from './saga-state.js';
 import { FAILED, KIND, TIMED } from './step-kinds.js';
 import { isDropped } from './predicates.js';
 import { namesOfKinds } from './step-map.js';
@@ -12,7 +14,7 @@ const STANDING =
  * Describes the current step of a saga for one column: the steps in progress, next, waiting for a retry, or failed
  * permanently.
  */
-export function describeStep(state: SagaState, next: Decision): string {
+export function describeStep(graph: SagaGraph, state: SagaState, next: Decision): string {
   const names: string[] = [];
   const add = (name: string) => {
     if (!names.includes(name)) names.push(name);
@@ -29,5 +31,8 @@ export function describeStep(state: SagaState, next: Decision): string {
     return step.active || waits || gaveUp;
   };
   namesOfKinds(state.steps, forward ? STANDING | FAILED : STANDING, stands).forEach(add);
+  // Before its start time, or its turn.
+  if (names.length === 0 && forward && state.steps.size === 0 && !isTerminal(state.status))
+    return relationsOf(graph).firstSteps;
   return names.join(', ');
 }

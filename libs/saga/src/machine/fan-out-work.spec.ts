@@ -68,7 +68,7 @@ function playOut(given: SagaState, ended: (key: string, state: SagaState) => Sag
     }
     decide(GRAPH, state, now);
     for (const { key } of actions) state = evolve(GRAPH, state, ended(key, state));
-    describeStep(state, decision);
+    describeStep(GRAPH, state, decision);
     changedSteps(saved.steps, state.steps);
     saved = state;
   }

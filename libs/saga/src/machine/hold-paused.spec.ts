@@ -31,7 +31,7 @@ describe('while a step is paused', () => {
     const state = stateOf('running', 'reserve=completed pack=completed');
     const next = holdPaused(graph, decide(graph, state, 0), PAUSED);
     expect(shown(next)).toEqual({ actions: [], held: ['run charge'], wakeAt: undefined, settle: undefined });
-    expect(describeStep(state, next)).toBe('charge');
+    expect(describeStep(graph, state, next)).toBe('charge');
   });
 
   test('the deadline of the saga stays', () => {

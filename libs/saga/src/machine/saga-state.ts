@@ -149,6 +149,11 @@ export interface SagaState {
   readonly deadline?: number;
   /** By name: the number of the last signal that a step has taken; those before it were taken, too. */
   readonly lastTakenSignals?: Readonly<Record<string, number>>;
+  /**
+   * Nothing of the saga begins before this time; milliseconds since the epoch. The store forgets it when a worker takes
+   * the saga at or after it, so a clock that is set back does not hold a saga that has begun. Undefined: it has come.
+   */
+  readonly startsAt?: number;
   /** If the saga has a rate limit: when it may begin, or that it has. Undefined: it has begun if it has steps. */
   readonly turn?: SagaTurn | 'begun';
 }

@@ -1,5 +1,6 @@
 import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import { decide } from './decide.js';
+import { describeStep } from './describe-step.js';
 import { evolve } from './evolve.js';
 import { follow } from './follow.js';
 import { changeState } from './change-state.js';
@@ -11,6 +12,48 @@ const work = { ...graphOf(stepOf('first')), rateLimit: { count: 1, per: PER } };
 const turnAt = (at: number) => evolve(work, INITIAL, { type: 'turn-granted', at });
 const kinds = (of: typeof graph, state: typeof INITIAL, now: number) =>
   follow(of, state, now).decision.actions.map(({ kind }) => kind);
+
+describe('the start time of a saga', () => {
+  const waiting = changeState(INITIAL, { startsAt: 5_000 });
+  const plain = graphOf(stepOf('first', { delay: 10 }));
+
+  test.each([
+    ['without a limit', plain],
+    ['that asks its rate limit then', graph],
+  ])('holds everything before it: a saga %s', (_, of) => {
+    expect(decide(of, waiting, 4_999)).toEqual({ actions: [], wakeAt: 5_000 });
+    expect(follow(of, waiting, 4_999).events).toEqual([]);
+    const [then, plainly] = [follow(of, waiting, 5_000), follow(of, INITIAL, 5_000)];
+    expect(then.events).toEqual(plainly.events);
+    expect(then.decision).toEqual(plainly.decision);
+  });
+
+  test('does not hold the deadline, a cancellation, or what operators have done before it', () => {
+    const urgent = changeState(waiting, { deadline: 4_000 });
+    expect(decide(plain, urgent, 3_999)).toEqual({ actions: [], wakeAt: 4_000 });
+    expect(follow(plain, urgent, 4_000).decision.settle).toBe('compensated');
+    const cancelled = evolve(plain, waiting, { type: 'cancelled', now: 1 });
+    expect(decide(plain, cancelled, 1).settle).toBe('compensated');
+    const completed = [
+      { type: 'step-started', step: 'first' },
+      { type: 'step-completed', step: 'first' },
+    ] as const;
+    const done = completed.reduce((state, event) => evolve(plain, state, event), waiting);
+    expect(decide(plain, done, 1).settle).toBe('completed');
+    expect(evolve(plain, done, { type: 'settled', status: 'completed' }).status).toBe('completed');
+  });
+
+  test('is not lost with a worker that held the saga before it: nothing may have begun', () => {
+    const lost = { type: 'taken-over', count: 1, bound: 3, now: 4_000 } as const;
+    const next = evolve(plain, waiting, lost);
+    expect(stepState(next, 'first').attempts).toBe(0);
+    expect(decide(plain, next, 4_000)).toEqual({ actions: [], wakeAt: 5_000 });
+  });
+
+  test('keeps the first steps as those that the saga stands at', () => {
+    expect(describeStep(plain, waiting, decide(plain, waiting, 1))).toBe('first');
+  });
+});
 
 describe('the turn of a saga', () => {
   test('is asked for before anything of it begins, a delay included', () => {

@@ -15,15 +15,23 @@ export function permitSlack(per: number): number {
   return Math.min(SLACK.most, Math.max(SLACK.least, per * SLACK.part));
 }
 
+/** The start time of a saga that has not come yet; milliseconds since the epoch. Undefined: it may begin. */
+export function startTimeOf({ startsAt }: SagaState, now: number): number | undefined {
+  return startsAt !== undefined && startsAt > now ? startsAt : undefined;
+}
+
 /**
- * How a saga stands with the rate limit of its name. `open`: it has none, or the saga has begun. `ask`: it has no time yet, or
- * let it pass. `wait`: its time has not come. `begin`: its time has come.
+ * How a saga stands with its start time, and then with the rate limit of its name. `open`: it has neither, or the saga has
+ * begun. `ask`: the limit has given it no time yet, or it let that pass. `wait`: its time has not come. `begin`: its time
+ * has come.
  */
 export function turnOf(
   { rateLimit }: SagaGraph,
-  { turn, steps }: SagaState,
+  state: SagaState,
   now: number,
 ): 'open' | 'ask' | 'wait' | 'begin' {
+  if (startTimeOf(state, now) !== undefined) return 'wait';
+  const { turn, steps } = state;
   if (rateLimit === undefined || turn === 'begun') return 'open';
   if (turn === undefined) return steps.size > 0 ? 'open' : 'ask';
   if (turn.at > now) return 'wait';

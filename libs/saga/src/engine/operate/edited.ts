@@ -9,6 +9,7 @@ import { isTerminal, type SagaState, stepState } from '../../machine/saga-state.
 import { KIND } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/step-map.js';
 import { graphUnknownHere } from '../ports/handler-calls.js';
+import { startTimeOf } from '../../machine/turn.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { nextSignal } from './next-signal.js';
@@ -41,14 +42,20 @@ export function edited(
   const evolved = events.reduce((state, event) => evolve(known, state, event), saga.state);
   checkApprovals(saga, graph, evolved);
   const { status } = evolved;
-  if (!graph) return { state: evolved, step: '', due: !isTerminal(status) && status !== 'paused' };
+  if (!graph) return { state: evolved, step: '', due: status !== 'paused' && dueAfterEdit(evolved, now) };
   const { state, decision } = follow(graph, withPendingSignals(graph, evolved, saga, now), now);
   if (state.status === 'paused') {
     // Where it would go on.
     const next = decide(graph, { ...state, status: state.heldPhase! }, now);
-    return { state, step: describeStep(state, next), due: false };
+    return { state, step: describeStep(graph, state, next), due: false };
   }
-  return { state, step: describeStep(state, decision), due: !isTerminal(state.status) };
+  return { state, step: describeStep(graph, state, decision), due: dueAfterEdit(state, now) };
+}
+
+/** A worker looks at the saga at once, or when its start time comes and nothing has happened to it before. */
+function dueAfterEdit(state: SagaState, now: number): boolean | number {
+  if (state.status === 'running' && state.steps.size === 0) return startTimeOf(state, now) ?? true;
+  return !isTerminal(state.status);
 }
 
 /**

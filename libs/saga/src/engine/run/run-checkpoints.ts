@@ -136,7 +136,7 @@ export class RunCheckpoints {
       failedAttempt: attemptOfFailure(state),
       fresh,
       elapsed: this.elapsed,
-      step: describeStep(state, next),
+      step: describeStep(this.record.graph, state, next),
       // What is given back to wait for its time may have come to nothing.
       advances: release === undefined || hasAdvanced(saved, state, changed),
       cancelSeen,

@@ -203,6 +203,18 @@ describe('a start that was lost', () => {
     expect(again.startAt).toBeGreaterThan(NOW);
   });
 
+  test('keeps a start time that has not come', () => {
+    const later = { ...saga, delay: 100_000 };
+    const waiting = Object.assign(known(), { start: { saga: later, at: 50_000 } });
+    expect(startAgain(waiting, false, NOW)).toMatchObject({ startAt: 150_000, timeout: 60_000, sla: 20_000 });
+    waiting.last = new KnownCheckpoint(madeOf(1), false, undefined);
+    expect(startAgain(waiting, false, NOW)).toMatchObject({ startAt: 150_000 });
+    const state = { ...stateOf('running', ''), startsAt: 150_000, deadline: 210_000 };
+    const claimed = Object.assign(new KnownSaga('a', 0, 0), { claimed: rowOf({ state }) });
+    claimed.last = new KnownCheckpoint(madeOf(1), false, undefined);
+    expect(startAgain(claimed, false, NOW)).toMatchObject({ startAt: 150_000, timeout: 60_000 });
+  });
+
   test('is stored by a worker of the saga once that has stored a checkpoint, and not before', () => {
     const row = { tags: { of: 'me' }, slaAt: NOW + 5, lock: { key: 'k', held: true } };
     const claimed = Object.assign(new KnownSaga('a', 0, 0), { claimed: rowOf(row) });

@@ -13,7 +13,8 @@ export function startAgain(known: KnownSaga, leased: boolean, now: number): NewS
   const saga = start ? asStarted(start, now) : claimed && asClaimed(claimed, now);
   if (saga === undefined) return undefined;
   // Nothing claims it until its state is stored as well. A lock is waited for in the order of the starts.
-  const startAt = saga.lockKey === undefined ? now + STATE_FOLLOWS : saga.startAt;
+  const follows = Math.max(now + STATE_FOLLOWS, saga.startAt ?? 0);
+  const startAt = saga.lockKey === undefined ? follows : saga.startAt;
   return { ...saga, leased: false, startAt, step: last.step };
 }
 
@@ -38,10 +39,12 @@ function asStarted({ saga, at }: KnownStart, now: number): NewSaga {
 
 function asClaimed(saga: StoredSaga, now: number): NewSaga {
   const { id, name, version, correlationId, input, priority, tags, state, slaAt, lock } = saga;
-  const left = (time: number | undefined) => (time === undefined ? undefined : Math.max(0, time - now));
+  const begins = Math.max(now, state.startsAt ?? now);
+  const left = (time: number | undefined) => (time === undefined ? undefined : Math.max(0, time - begins));
   return {
     ...{ id, name, version, correlationId, input, priority, tags },
     ...{ fresh: false, leased: false, step: '', timeout: left(state.deadline), sla: left(slaAt) },
     lockKey: lock?.key,
+    startAt: state.startsAt,
   };
 }

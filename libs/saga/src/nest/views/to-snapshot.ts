@@ -90,7 +90,7 @@ export function standsAt({ state, lockedBy }: StoredSaga, graph: SagaGraph, now:
       : mapSteps(state, KIND.running, (step) => (isInProgress(step) ? { ...step, active: true } : step));
   // Of one that stands still: where it would go on.
   const going = live.status === 'paused' ? { ...live, status: live.heldPhase! } : live;
-  return describeStep(live, decide(graph, going, now));
+  return describeStep(graph, live, decide(graph, going, now));
 }
 export function pendingOf({ state }: StoredSaga, graph: SagaGraph | undefined): Partial<SagaSnapshot> {
   const { pendingRollback } = state;

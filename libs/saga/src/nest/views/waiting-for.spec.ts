@@ -27,3 +27,12 @@ test('a step that failed after its permit waits for its next attempt', () => {
   const saga = { ...SAGA, state: { ...SAGA.state, steps: new Map([['pay', step]]) }, dueAt: step.retryAt };
   expect(waitingFor(saga, { graph: undefined, now: 1 })).toMatchObject({ kind: 'retry', step: 'pay' });
 });
+
+test('a saga waits for its start time before it waits for its lock, or for a worker', () => {
+  const state = { ...SAGA.state, startsAt: 5_000 };
+  const lock = { key: 'k', held: false, holder: 'other' };
+  const saga = { ...SAGA, state, lock, dueAt: 1_000 };
+  const around = { graph: undefined, now: 4_999 };
+  expect(waitingFor(saga, around)).toEqual({ kind: 'delay', until: new Date(5_000) });
+  expect(waitingFor(saga, { ...around, now: 5_000 })).toEqual({ kind: 'lock', key: 'k', holder: 'other' });
+});

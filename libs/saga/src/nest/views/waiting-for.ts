@@ -7,6 +7,7 @@ import { isNearRetry } from '../../engine/run/near-retry.js';
 import { KIND, TIMED } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds, stepsOfKinds } from '../../machine/step-map.js';
 import { decide } from '../../machine/decide.js';
+import { startTimeOf } from '../../machine/turn.js';
 import { holdPaused } from '../../machine/hold-paused.js';
 import type { StoredStepPause } from '../../engine/ports/step-pause.js';
 import { permanentlyFailed } from '../../engine/operate/operator-edits.js';
@@ -99,6 +100,8 @@ export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFo
     return { kind: 'person', steps: [...new Set(permanentlyFailed(saga, graph))] };
   }
   const { lock } = saga;
+  const startsAt = status === 'running' ? startTimeOf(saga.state, now) : undefined;
+  if (startsAt !== undefined) return { kind: 'delay', until: new Date(startsAt) };
   if (lock?.holder !== undefined) return { kind: 'lock', key: lock.key, holder: lock.holder };
   const held = pausedStepOf(saga, around);
   if (held) return held;

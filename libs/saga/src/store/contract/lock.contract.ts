@@ -81,6 +81,38 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect(await claimedIds(store, name)).toEqual([second.id]);
     });
 
+    test('is not taken, nor waited for, by a saga that becomes due before its start time', async () => {
+      const { store, advance } = subject();
+      const [later] = await queue(1, { delay: 60_000 });
+      const { name } = later!;
+      const { state } = await loaded(store, later!.id);
+      await store.edit({ id: later!.id }, () => ({ state, step: 'reserve', due: true }));
+      expect(await claimedIds(store, name)).toEqual([]);
+      const waiting = await loaded(store, later!.id);
+      expect(waiting).toMatchObject({ lock: { held: false }, takeovers: 0 });
+      expect(waiting.lockedBy).toBeUndefined();
+      expect(waiting.dueAt).toBeCloseTo(state.startsAt!, 1);
+      expect(waiting.state.startsAt).toBe(state.startsAt);
+      const other = newSaga({ name, lockKey: 'k' });
+      await store.start([other], WORKER);
+      expect(await end(await active(store, name))).toEqual(['saved']);
+      await advance(60_000);
+      expect(await claimedIds(store, name)).toEqual([later!.id]);
+    });
+
+    test('does not hold a saga a second time that has waited for it, if the clock is set back before its start time', async () => {
+      const { store, advance } = subject();
+      const [first] = await queue(1);
+      const later = newSaga({ name: first!.name, lockKey: 'k', delay: 10_000 });
+      await store.start([later], WORKER);
+      const holder = await active(store, first!.name);
+      await advance(10_000);
+      expect((await claimed(store, first!.name)).sagas).toEqual([]);
+      await advance(-20_000);
+      await end(holder);
+      expect((await active(store, first!.name)).state.startsAt).toBeUndefined();
+    });
+
     test('is waited for again by a completed saga that is compensated, at its old position', async () => {
       const { store } = subject();
       const [first, second, third] = await queue(3);

@@ -124,6 +124,18 @@ export function describePutBacks(subject: () => StoreSubject): void {
     expect(await store.pendingSignals(id)).toMatchObject([{ name: 'paid', number: 5 }]);
   });
 
+  test('a saga has the start time of the state that is put back, and none if that had begun', async () => {
+    const { store } = subject();
+    for (const startsAt of [undefined, 9_000_000_000_000]) {
+      const { id } = await started(store, { delay: 60_000 });
+      const state = { ...stateOf('running'), startsAt };
+      await putBack(id, {
+        ...{ checkpoint: checkpointOf({ id, epoch: 1 }, state, { number: 2, release: {} }), storedAt: 5_000 },
+      });
+      expect((await loaded(store, id)).state.startsAt).toBe(startsAt);
+    }
+  });
+
   test('a saga that had begun under its semantic lock is before those that came meanwhile', async () => {
     const { store } = subject();
     const name = uniqueName();

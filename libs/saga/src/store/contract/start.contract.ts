@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { NewSaga } from '../../engine/ports/stored-saga.js';
+import type { NewSaga, StoredSaga } from '../../engine/ports/stored-saga.js';
 import { INITIAL } from '../../machine/saga-state.js';
 import {
   AWKWARD_TEXTS,
@@ -99,6 +99,38 @@ export function describeStarts(subject: () => StoreSubject): void {
       expect(await claimedIds(store, name)).toEqual([delayed.id]);
       await advance(30_000);
       expect(await claimedIds(store, name)).toContain(dated.id);
+    });
+
+    test('that is to start later has its start time in its state until a worker takes it at that time', async () => {
+      const { store, advance } = subject();
+      const name = uniqueName();
+      const now = await started(store, { name, delay: 0 });
+      const saga = await started(store, { name, delay: 60_000 });
+      expect(now.state.startsAt).toBeUndefined();
+      expect(saga.state.startsAt).toBeCloseTo(saga.createdAt + 60_000, 1);
+      await advance(60_000);
+      const { sagas } = await claimed(store, name);
+      expect(sagas.map(({ state }) => state.startsAt)).toEqual([undefined, undefined]);
+      // The clock is set back.
+      await advance(-120_000);
+      expect((await loaded(store, saga.id)).state.startsAt).toBeUndefined();
+    });
+
+    test('that becomes due before its start time, and is claimed and given back, keeps the time', async () => {
+      const { store, advance } = subject();
+      const name = uniqueName();
+      const { id, state } = await started(store, { name, delay: 60_000, step: 'reserve' });
+      const dueBefore = (saga: StoredSaga) => ({ state: saga.state, step: saga.name, due: true });
+      await store.edit({ id }, dueBefore);
+      const [taken] = (await claimed(store, name)).sagas;
+      expect(taken!.state.startsAt).toBe(state.startsAt);
+      const back = checkpointOf(taken!, taken!.state, { release: { dueAt: state.startsAt }, number: 2 });
+      expect(await store.checkpoint([back])).toEqual(['saved']);
+      expect((await loaded(store, id)).state.startsAt).toBe(state.startsAt);
+      expect(await claimedIds(store, name)).toEqual([]);
+      await advance(60_000);
+      expect((await claimed(store, name)).sagas).toMatchObject([{ id, state: { status: 'running' } }]);
+      expect((await loaded(store, id)).state.startsAt).toBeUndefined();
     });
 
     test('that was to start in the past starts immediately, but not before those that waited longer', async () => {

@@ -1,6 +1,6 @@
 import type { Claim, ClaimRequest } from '../../engine/ports/saga-store.js';
 import { ClaimRoom } from './claim-room.js';
-import { takeLease } from './memory-leases.js';
+import { forgetStartTime, takeLease } from './memory-leases.js';
 import type { MemoryLockQueues } from './memory-lock-queues.js';
 import { type MemoryRow, toStoredSaga } from './memory-row.js';
 import type { MemoryRows } from './memory-rows.js';
@@ -25,6 +25,7 @@ export class MemoryClaims {
       if (!slots.hasRoomFor(row)) return false;
       if (taken.length >= limit) return true;
       if (!room.fits(row)) return false;
+      forgetStartTime(row, now);
       if (!this.lockQueues.enqueue(row, now)) return false;
       slots.take(row);
       room.take(row);

@@ -1,10 +1,17 @@
 import type { RenewResult } from '../../engine/ports/saga-store.js';
 import type { HeldLease, Lease, StoredSaga } from '../../engine/ports/stored-saga.js';
 import { isInProgress, type LostLease } from '../../machine/saga-state.js';
+import { startTimeOf } from '../../machine/turn.js';
 import type { MemoryRow } from './memory-row.js';
 
 /** Losses kept of a saga of which nothing is recorded in between. */
 const LOSSES_KEPT = 5;
+
+/** A start time that has come is forgotten, so that it is known to have come, whatever the clock shows later. */
+export function forgetStartTime({ saga }: MemoryRow, now: number): void {
+  if (saga.state.startsAt !== undefined && startTimeOf(saga.state, now) === undefined)
+    saga.state = { ...saga.state, startsAt: undefined };
+}
 
 /** Gives the lease of a due saga to a worker. A lease that another worker holds has run out, and is lost. */
 export function takeLease(row: MemoryRow, lease: Lease, now: number): void {

@@ -1,4 +1,5 @@
 import { isTerminal } from '../../machine/saga-state.js';
+import { startTimeOf } from '../../machine/turn.js';
 import type { LockDeadlock } from '../../engine/ports/stored-saga.js';
 import type { MemoryFamilies } from './memory-families.js';
 import { brokenBy } from './memory-lock-circles.js';
@@ -48,6 +49,11 @@ export class MemoryLockQueues {
   /** Reports whether a row that is due may run. If not, it waits in the queue and is not due. */
   enqueue(row: MemoryRow, now: number): boolean {
     if (!row.lock || hasLock(row)) return true;
+    const startsAt = startTimeOf(row.saga.state, now);
+    if (startsAt !== undefined) {
+      row.saga.dueAt = startsAt;
+      return false;
+    }
     if (this.families.ancestors(row).some((other) => hasLock(other) && isSameLock(other, row))) {
       grant(row, 'inside', now);
       return true;
@@ -146,7 +152,8 @@ export class MemoryLockQueues {
 
   private firstOf(name: string, key: string, now: number): MemoryRow | undefined {
     const queue = this.queues.get(queueKey(name, key)) ?? [];
-    const hasCome = ({ lock, saga }: MemoryRow) => lock!.state !== 'arriving' || saga.dueAt! <= now;
+    const hasCome = ({ lock, saga }: MemoryRow) =>
+      lock!.state !== 'arriving' || (saga.dueAt! <= now && startTimeOf(saga.state, now) === undefined);
     return queue.find(({ lock }) => lock!.state === 'held') ?? queue.find(hasCome);
   }
 }

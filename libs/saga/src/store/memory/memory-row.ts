@@ -81,10 +81,11 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
   return {
     saga: {
       ...{ id, name, version, correlationId, input, priority, tags: storedCopy(tags) },
-      state:
-        timeout === undefined || lockKey !== undefined
-          ? INITIAL
-          : { ...INITIAL, deadline: beginsAt + timeout },
+      state: {
+        ...INITIAL,
+        ...(timeout !== undefined && lockKey === undefined && { deadline: beginsAt + timeout }),
+        ...(beginsAt > now && !leased && { startsAt: beginsAt }),
+      },
       epoch: leased ? 1 : 0,
       lockedBy: leased ? lease.worker : undefined,
       dueAt: leased ? now + lease.duration : beginsAt,

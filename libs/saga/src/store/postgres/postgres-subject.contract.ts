@@ -22,6 +22,7 @@ const INSTANCE_TIMES = [
   'rank_at',
   'cancel_requested_at',
   'sla_at',
+  'starts_at',
   'created_at',
   'updated_at',
   'finished_at',

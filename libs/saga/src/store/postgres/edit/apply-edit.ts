@@ -87,7 +87,7 @@ async function putBack(
   const taken = Math.max(0, ...Object.values(checkpoint.state.lastTakenSignals ?? {}));
   await on.query(on.sql.putBack, [
     ...[saga.id, checkpoint.epoch, lease?.worker ?? null, lease?.duration ?? null, createdAt ?? null],
-    ...[parent?.id ?? null, parent?.step ?? null, taken],
+    ...[parent?.id ?? null, parent?.step ?? null, taken, checkpoint.state.startsAt ?? null],
   ]);
   await on.checkpoint(checkpoint);
   await on.query(on.sql.putBackTime, [saga.id, storedAt]);

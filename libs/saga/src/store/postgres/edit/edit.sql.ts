@@ -55,8 +55,8 @@ UPDATE ${schema}.instance SET pause_requested = true WHERE id = $1::uuid`;
 /**
  * Before the checkpoint of a state that the database had lost: the fencing token and the lease that go with it.
  * $1 saga, $2 epoch, $3 the worker that still runs it, or null, $4 its lease in ms, $5 when the saga was started, if its
- * start was lost, $6 and $7 its parent, $8 the number of the last signal that it has taken. A saga that is stored again,
- * and had begun under its semantic lock, is before all others of the same key.
+ * start was lost, $6 and $7 its parent, $8 the number of the last signal that it has taken, $9 its start time, if that has
+ * not come. A saga that is stored again, and had begun under its semantic lock, is before all others of the same key.
  */
 export const putBackSql = (schema: string): string => `
 UPDATE ${schema}.instance i SET epoch = $2::int, locked_by = $3::text,
@@ -65,7 +65,7 @@ UPDATE ${schema}.instance i SET epoch = $2::int, locked_by = $3::text,
   rank_at = CASE WHEN $3::text IS NULL THEN i.rank_at ELSE now() + $4::float8 * interval '1 millisecond' END,
   created_at = coalesce(to_timestamp($5::float8 / 1000), i.created_at),
   parent_id = coalesce(i.parent_id, $6::uuid), parent_step = coalesce(i.parent_step, $7::text),
-  signals = greatest(i.signals, $8::int),
+  signals = greatest(i.signals, $8::int), starts_at = to_timestamp($9::float8 / 1000),
   lock_position = CASE WHEN $5::float8 IS NULL THEN i.lock_position ELSE (SELECT min(o.lock_position) - 1
     FROM ${schema}.instance o WHERE o.name = i.name AND o.lock_key = i.lock_key AND o.lock_state IS NOT NULL) END
 WHERE i.id = $1::uuid`;

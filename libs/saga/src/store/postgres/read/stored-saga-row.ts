@@ -41,6 +41,7 @@ export interface StoredSagaRow {
   pause_requested: boolean;
   reports: string | null;
   sla_at: number | null;
+  starts_at: number | null;
   overdue: boolean;
   lock_key: string | null;
   lock_state: 'arriving' | 'waiting' | 'held' | 'inside' | null;
@@ -179,6 +180,7 @@ function toState(row: StoredSagaRow, steps: SagaState['steps']): SagaState {
     lastTakenSignals: row.progress?.lastTakenSignals,
     ...(row.progress?.pendingRollback && { pendingRollback: row.progress.pendingRollback }),
     ...(row.progress?.overtaken && { overtaken: row.progress.overtaken }),
+    ...(row.starts_at !== null && { startsAt: row.starts_at }),
     ...(row.progress?.turn && { turn: row.progress.turn }),
     steps,
   };

@@ -224,7 +224,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -238,7 +238,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
@@ -250,7 +251,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -264,7 +265,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
@@ -313,7 +315,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -327,7 +329,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
@@ -339,7 +342,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -353,7 +356,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
@@ -458,7 +462,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -472,7 +476,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
@@ -483,7 +488,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -497,7 +502,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
@@ -518,7 +524,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -532,7 +538,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
@@ -543,7 +550,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -557,7 +564,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'

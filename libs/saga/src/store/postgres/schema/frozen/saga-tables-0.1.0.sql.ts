@@ -21,6 +21,7 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         tags jsonb,
         deadline_at timestamptz,
         sla_at timestamptz,
+        starts_at timestamptz,
         parent_id uuid,
         parent_step text,
         lock_key text,
@@ -271,7 +272,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -285,7 +286,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
@@ -296,7 +298,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -310,7 +312,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS w(id, name, version, correlation_id, step, input, tags, priority, leased, delay, start_at, timeout, lock_key, lock_order, sla, limit_key)
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
@@ -331,7 +334,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -345,7 +348,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
@@ -356,7 +360,7 @@ BEGIN
     WITH i AS (
     INSERT INTO "{schema}".instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -370,7 +374,8 @@ BEGIN
         THEN (SELECT nextval('"{schema}".lock_position')) * 1000000 + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM (SELECT $3 AS id, $4 AS name, $5 AS version, $6 AS correlation_id, $7 AS step, $8 AS input, $9 AS tags, $10 AS priority, $11 AS leased, $12 AS delay, $13 AS start_at, $14 AS timeout, $15 AS lock_key, $16 AS lock_order, $17 AS sla, $18 AS limit_key WHERE $3 IS NOT NULL) AS w
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'
@@ -948,7 +953,8 @@ BEGIN
   RETURN coalesce(
     (SELECT h.id FROM "{schema}".instance h WHERE h.name = $1 AND h.lock_key = $2 AND h.lock_state = 'held'),
     (SELECT l.id FROM "{schema}".instance l WHERE l.name = $1 AND l.lock_key = $2 AND l.lock_state IS NOT NULL
-      AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())
+      AND (l.lock_state <> 'arriving' OR coalesce(l.starts_at <= clock_timestamp(), true)
+        AND (l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp()))
      ORDER BY l.lock_position LIMIT 1));
 END $function$`,
     `
@@ -966,7 +972,8 @@ BEGIN
   IF FOUND THEN RETURN; END IF;
   SELECT l.id, l.lock_state, l.status <> 'running' AS undone INTO next FROM "{schema}".instance l
   WHERE l.name = $1 AND l.lock_key = $2 AND l.lock_state IS NOT NULL
-      AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())
+      AND (l.lock_state <> 'arriving' OR coalesce(l.starts_at <= clock_timestamp(), true)
+        AND (l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp()))
   ORDER BY l.lock_position LIMIT 1;
   IF next.lock_state = 'waiting' THEN
     UPDATE "{schema}".instance i SET
@@ -1014,7 +1021,7 @@ BEGIN
   -- One that is to be cancelled does not wait for a turn.
   PERFORM "{schema}".lock_dequeue_1($1);
   FOR given IN
-    SELECT i.id, i.name, i.lock_key, i.lock_position, i.lock_state, i.status, i.parent_id,
+    SELECT i.id, i.name, i.lock_key, i.lock_position, i.lock_state, i.status, i.parent_id, i.starts_at,
       i.status <> 'running' AS undone
     FROM unnest($1, $2) AS w(id, epoch)
     JOIN "{schema}".instance i ON i.id = w.id AND i.epoch = w.epoch
@@ -1024,16 +1031,18 @@ BEGIN
     IF given.lock_state IN ('arriving', 'waiting') THEN
       is_inside := given.parent_id IS NOT NULL AND EXISTS (SELECT FROM "{schema}".family_locks_1(given.parent_id) f
         WHERE f.holder_name = given.name AND f.holder_key = given.lock_key);
-      IF NOT is_inside AND (EXISTS (SELECT FROM "{schema}".instance h
+      IF given.starts_at IS NOT NULL OR NOT is_inside AND (EXISTS (SELECT FROM "{schema}".instance h
           WHERE h.name = given.name AND h.lock_key = given.lock_key AND h.lock_state = 'held')
         OR EXISTS (SELECT FROM "{schema}".instance l
           WHERE l.name = given.name AND l.lock_key = given.lock_key AND l.lock_position < given.lock_position AND l.lock_state IS NOT NULL
-      AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())))
+      AND (l.lock_state <> 'arriving' OR coalesce(l.starts_at <= clock_timestamp(), true)
+        AND (l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp()))))
       THEN
-        circle := CASE WHEN given.parent_id IS NOT NULL THEN "{schema}".break_circle_1(given.id) END;
+        circle := CASE WHEN given.starts_at IS NULL AND given.parent_id IS NOT NULL THEN "{schema}".break_circle_1(given.id) END;
         IF circle IS NULL THEN
           UPDATE "{schema}".instance i SET
-            lock_state = 'waiting', locked_by = NULL, due_at = NULL, rank_at = NULL, takeovers = 0
+            lock_state = CASE WHEN i.starts_at IS NULL THEN 'waiting' ELSE i.lock_state END, locked_by = NULL,
+            due_at = i.starts_at, rank_at = i.starts_at - i.priority * interval '10000 milliseconds', takeovers = 0
           WHERE i.id = given.id;
           CONTINUE;
         END IF;
@@ -1204,7 +1213,7 @@ BEGIN
 END $function$`,
     `
 CREATE OR REPLACE FUNCTION "{schema}".claim_1(text[], int[], int, text, float8, bigint, bigint, boolean, float8)
-RETURNS TABLE (now float8, next_due_at float8, heavy int, last float8, id uuid, parent_id uuid, version int, epoch int, checkpoints int, graph_revision smallint, priority smallint, takeovers smallint, losses smallint, name text, correlation_id text, status text, held_phase text, locked_by text, cancel_reason text, lock_key text, lock_state text, parent_step text, pause_requested boolean, overdue boolean, failure json, progress json, lock_deadlock json, tags jsonb, lost_leases jsonb, due_at float8, leased_at float8, deadline_at float8, sla_at float8, created_at float8, updated_at float8, finished_at float8, input text, reports text, cancel_requested boolean, in_parts boolean, steps json, signals json) LANGUAGE plpgsql ROWS 10
+RETURNS TABLE (now float8, next_due_at float8, heavy int, last float8, id uuid, parent_id uuid, version int, epoch int, checkpoints int, graph_revision smallint, priority smallint, takeovers smallint, losses smallint, name text, correlation_id text, status text, held_phase text, locked_by text, cancel_reason text, lock_key text, lock_state text, parent_step text, pause_requested boolean, overdue boolean, failure json, progress json, lock_deadlock json, tags jsonb, lost_leases jsonb, due_at float8, leased_at float8, deadline_at float8, sla_at float8, starts_at float8, created_at float8, updated_at float8, finished_at float8, input text, reports text, cancel_requested boolean, in_parts boolean, steps json, signals json) LANGUAGE plpgsql ROWS 10
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 #variable_conflict use_column
@@ -1237,6 +1246,7 @@ BEGIN
       || jsonb_build_array(jsonb_build_object('worker', i.locked_by, 'from', (extract(epoch FROM coalesce(i.leased_at, i.created_at)) * 1000)::float8,
         'until', (extract(epoch FROM i.due_at) * 1000)::float8, 'takenOver', (extract(epoch FROM now()) * 1000)::float8)) END,
     woken = false,
+    starts_at = CASE WHEN i.starts_at > now() THEN i.starts_at END,
     due_at = now() + $5 * interval '1 millisecond',
     rank_at = now() + $5 * interval '1 millisecond'
   WHERE i.id = ANY(due.ids) AND i.id >= least_id;
@@ -1270,6 +1280,7 @@ BEGIN
   (extract(epoch FROM i.leased_at) * 1000)::float8 AS leased_at,
   (extract(epoch FROM i.deadline_at) * 1000)::float8 AS deadline_at,
   (extract(epoch FROM i.sla_at) * 1000)::float8 AS sla_at,
+  (extract(epoch FROM i.starts_at) * 1000)::float8 AS starts_at,
   (extract(epoch FROM i.created_at) * 1000)::float8 AS created_at,
   (extract(epoch FROM i.updated_at) * 1000)::float8 AS updated_at,
   (extract(epoch FROM i.finished_at) * 1000)::float8 AS finished_at,
@@ -1393,6 +1404,7 @@ BEGIN
       || jsonb_build_array(jsonb_build_object('worker', i.locked_by, 'from', (extract(epoch FROM coalesce(i.leased_at, i.created_at)) * 1000)::float8,
         'until', (extract(epoch FROM i.due_at) * 1000)::float8, 'takenOver', (extract(epoch FROM moment) * 1000)::float8)) END,
     woken = false,
+    starts_at = CASE WHEN i.starts_at > moment THEN i.starts_at END,
     due_at = moment + $8 * interval '1 millisecond',
     rank_at = moment + $8 * interval '1 millisecond'
       WHERE i.id = ANY(ARRAY(SELECT id FROM due WHERE limited))
@@ -1584,6 +1596,7 @@ BEGIN
       || jsonb_build_array(jsonb_build_object('worker', i.locked_by, 'from', (extract(epoch FROM coalesce(i.leased_at, i.created_at)) * 1000)::float8,
         'until', (extract(epoch FROM i.due_at) * 1000)::float8, 'takenOver', (extract(epoch FROM moment) * 1000)::float8)) END,
     woken = false,
+    starts_at = CASE WHEN i.starts_at > moment THEN i.starts_at END,
     due_at = moment + $8 * interval '1 millisecond',
     rank_at = moment + $8 * interval '1 millisecond'
     WHERE i.id = ANY(ARRAY(SELECT id FROM free))

@@ -1,3 +1,4 @@
+import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { IS_RAISED, NOT_READ_COMMITTED } from './raised-isolation.js';
 import { CHECKPOINT_TYPES } from './checkpoint.function.js';
 import { dueUnlessStopped } from './due-now.js';
@@ -36,9 +37,10 @@ export const lockQueueFunctions = (schema: string, channel: string): string[] =>
 export const isUndone = (i: string): string =>
   `(${i}.status = 'compensating' AND coalesce(${i}.failure ->> 'kind', '') = 'undone')`;
 
-/** The sagas whose turn it may be. A saga that is to begin later, and was not claimed yet, blocks no other. */
+/** The sagas whose turn it may be. A saga that is to begin later, and was not claimed at that time yet, blocks no other. */
 const IN_LINE = `l.lock_state IS NOT NULL
-      AND (l.lock_state <> 'arriving' OR l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp())`;
+      AND (l.lock_state <> 'arriving' OR coalesce(l.starts_at <= clock_timestamp(), true)
+        AND (l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp()))`;
 
 /** lock_queues_1: the lock queues of these names and keys are the caller's until its transaction ends. */
 const lockQueues = (schema: string): string => `
@@ -138,7 +140,8 @@ END $function$`;
  * lock_enqueue_1: enqueues sagas with a lock that were just claimed. It returns the ids and deadlines of those that may run, and
  * of those that are to fail, since they would wait for ever (family-locks.function.ts). The others wait without lease and
  * due time. None of them has run, so a lost claim counts for nothing. Of one that has ended, and is due only to leave the
- * queue, nothing is returned.
+ * queue, nothing is returned. One that was claimed before its start time is given back until then, and does not enter the
+ * queue.
  * $1 ids, $2 epochs, $3 names, $4 keys.
  */
 const enqueue = (schema: string): string => `
@@ -155,7 +158,7 @@ BEGIN
   -- One that is to be cancelled does not wait for a turn.
   PERFORM ${schema}.lock_dequeue_1($1);
   FOR given IN
-    SELECT i.id, i.name, i.lock_key, i.lock_position, i.lock_state, i.status, i.parent_id,
+    SELECT i.id, i.name, i.lock_key, i.lock_position, i.lock_state, i.status, i.parent_id, i.starts_at,
       i.status <> 'running' AS undone
     FROM unnest($1, $2) AS w(id, epoch)
     JOIN ${schema}.instance i ON i.id = w.id AND i.epoch = w.epoch
@@ -165,15 +168,16 @@ BEGIN
     IF given.lock_state IN ('arriving', 'waiting') THEN
       is_inside := given.parent_id IS NOT NULL AND EXISTS (SELECT FROM ${schema}.family_locks_1(given.parent_id) f
         WHERE f.holder_name = given.name AND f.holder_key = given.lock_key);
-      IF NOT is_inside AND (EXISTS (SELECT FROM ${schema}.instance h
+      IF given.starts_at IS NOT NULL OR NOT is_inside AND (EXISTS (SELECT FROM ${schema}.instance h
           WHERE h.name = given.name AND h.lock_key = given.lock_key AND h.lock_state = 'held')
         OR EXISTS (SELECT FROM ${schema}.instance l
           WHERE l.name = given.name AND l.lock_key = given.lock_key AND l.lock_position < given.lock_position AND ${IN_LINE}))
       THEN
-        circle := CASE WHEN given.parent_id IS NOT NULL THEN ${schema}.break_circle_1(given.id) END;
+        circle := CASE WHEN given.starts_at IS NULL AND given.parent_id IS NOT NULL THEN ${schema}.break_circle_1(given.id) END;
         IF circle IS NULL THEN
           UPDATE ${schema}.instance i SET
-            lock_state = 'waiting', locked_by = NULL, due_at = NULL, rank_at = NULL, takeovers = 0
+            lock_state = CASE WHEN i.starts_at IS NULL THEN 'waiting' ELSE i.lock_state END, locked_by = NULL,
+            due_at = i.starts_at, rank_at = i.starts_at - i.priority * interval '${PRIORITY_POINT_MS} milliseconds', takeovers = 0
           WHERE i.id = given.id;
           CONTINUE;
         END IF;

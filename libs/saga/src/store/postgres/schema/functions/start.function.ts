@@ -84,7 +84,7 @@ END $function$`;
 const insertSagas = (schema: string, rows: string, unique: Unique): string => `
     INSERT INTO ${schema}.instance
       (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key)
+        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
     SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
@@ -98,7 +98,8 @@ const insertSagas = (schema: string, rows: string, unique: Unique): string => `
         THEN (SELECT nextval('${schema}.lock_position')) * ${CALL_PLACES} + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key
+      w.limit_key,
+      CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM ${rows}
     CROSS JOIN LATERAL (SELECT CASE
         WHEN w.leased THEN now() + $2 * interval '1 millisecond'

@@ -6,7 +6,8 @@ const ms = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::floa
 /**
  * What a claim writes to the row of a saga that it takes, as the assignments of an update of i. A row that still names a
  * worker was not given back: its lease ran out. That is counted, and it is kept who held it, from when until when. The list
- * begins anew at the first takeover after a checkpoint, so no checkpoint has to clear it.
+ * begins anew at the first takeover after a checkpoint, so no checkpoint has to clear it. A start time that has come is
+ * forgotten here, so that it is known to have come, whatever the clock shows later.
  * @param worker, duration the lease; the duration is in ms
  * @param moment the time of the claim
  */
@@ -23,5 +24,6 @@ export const takeLease = (worker: string, duration: string, moment: string): str
       || jsonb_build_array(jsonb_build_object('worker', i.locked_by, 'from', ${ms('coalesce(i.leased_at, i.created_at)')},
         'until', ${ms('i.due_at')}, 'takenOver', ${ms(moment)})) END,
     woken = false,
+    starts_at = CASE WHEN i.starts_at > ${moment} THEN i.starts_at END,
     due_at = ${moment} + ${duration} * interval '1 millisecond',
     rank_at = ${moment} + ${duration} * interval '1 millisecond'`;

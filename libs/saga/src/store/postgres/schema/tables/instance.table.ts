@@ -20,6 +20,7 @@ export const instanceTable = (schema: string): string[] => [
         tags jsonb,
         deadline_at timestamptz,
         sla_at timestamptz,
+        starts_at timestamptz,
         parent_id uuid,
         parent_step text,
         lock_key text,
