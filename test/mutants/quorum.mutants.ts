@@ -30,8 +30,14 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'forget the quorum where the saga is not known',
-    find: 'const quorum = wait?.quorum ?? graph?.steps.get(step)?.wait?.quorum ?? 1;',
-    replace: 'const quorum = graph?.steps.get(step)?.wait?.quorum ?? 1;',
+    find: 'const { quorum = 1 } = wait ?? graph?.steps.get(step)?.wait ?? {};',
+    replace: 'const { quorum = 1 } = graph?.steps.get(step)?.wait ?? {};',
+    killers,
+  },
+  {
+    name: 'let a deploy raise the quorum of a wait that has begun',
+    find: 'const { quorum = 1 } = wait ?? graph?.steps.get(step)?.wait ?? {};',
+    replace: 'const quorum = wait?.quorum ?? graph?.steps.get(step)?.wait?.quorum ?? 1;',
     killers,
   },
   {

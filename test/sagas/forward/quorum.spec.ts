@@ -147,3 +147,33 @@ test.each([0, 1.5, 11, '2'])('a quorum of %j is refused at start-up', (quorum) =
   const [finding] = analyzeSaga(WrongSaga);
   expect(finding).toMatchObject({ step: 'grant', problem: expect.stringContaining('quorum') as string });
 });
+
+describe('an approval that waits keeps its quorum when a deploy changes it:', () => {
+  const loanOf = (quorum: number) => {
+    @Saga({ name: 'loan' })
+    class ChangedLoanSaga {
+      @Approval({ quorum }) grant() {}
+    }
+    return ChangedLoanSaga;
+  };
+
+  test.each([
+    [1, 2],
+    [2, 3],
+    [3, 1],
+  ])('from %d to %d', async (before, after) => {
+    const old = await apps.start({ sagas: [loanOf(before)] });
+    const { id } = await old.sagas.start('loan', {});
+    await until(async () => (await old.sagas.get(id)).waitingFor?.kind === 'approval');
+    await old.close();
+    const { sagas } = await apps.start({ sagas: [loanOf(after)] });
+    for (let given = 0; given < before; given += 1) {
+      const [task] = (await sagas.tasks()).items;
+      expect(task).toMatchObject({ id, quorum: before });
+      expect(task!.approvals).toHaveLength(given);
+      await sagas.approve(id, 'grant', { by: `operator ${given}` });
+    }
+    expect((await sagas.tasks()).items).toEqual([]);
+    await until(async () => (await sagas.get(id)).status === 'completed');
+  });
+});

@@ -56,7 +56,8 @@ export function decisionEdit(
     );
   if (stands !== 'pending' && stands !== 'waiting')
     throw new SagaStateError(`Step '${step}' of saga ${saga.id} cannot be ${call}: it is ${stands}.`);
-  const quorum = wait?.quorum ?? graph?.steps.get(step)?.wait?.quorum ?? 1;
+  // That of a wait that has begun, as the list of tasks shows it. A deploy changes those that begin later.
+  const { quorum = 1 } = wait ?? graph?.steps.get(step)?.wait ?? {};
   const approvals = decision.approved && quorum > 1 ? approvalsWith(saga, step, decision, quorum) : undefined;
   // Others have to approve it, too.
   if (approvals && approvals.length < quorum) return { proposal: true };
