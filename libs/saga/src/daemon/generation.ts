@@ -12,6 +12,7 @@ import type { Callers } from './access/callers.js';
 import { type Answer, httpPlatform } from './http/http-platform.js';
 import { openApiOf } from './http/open-api.js';
 import type { ServedSagas } from './sagas/next-sagas.js';
+import { PendingCount } from '../shared/pending-count.js';
 import { withoutUndefined } from '../shared/without-undefined.js';
 
 /** The base path of the dashboard and the REST API. */
@@ -51,8 +52,7 @@ const MAX_INPUT = 2 ** 20;
  * generation, which takes over while this one retires.
  */
 export class Generation {
-  private requests = 0;
-  private readonly idle: (() => void)[] = [];
+  private readonly requests = new PendingCount();
 
   private constructor(
     readonly sagas: ServedSagas,
@@ -84,11 +84,8 @@ export class Generation {
   }
 
   answer: Answer = (request, response) => {
-    this.requests += 1;
-    response.once('close', () => {
-      this.requests -= 1;
-      if (this.requests === 0) for (const resolve of this.idle.splice(0)) resolve();
-    });
+    this.requests.add();
+    response.once('close', () => this.requests.done());
     this.respond(request, response);
   };
 
@@ -102,7 +99,7 @@ export class Generation {
   /** Lets its attempts and its requests end in their own time, while the next generation takes over, and closes. */
   async retire(): Promise<void> {
     await this.app.get(SagaRuntime, { strict: false }).retire();
-    if (this.requests > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
+    await this.requests.none();
     await this.close();
   }
 

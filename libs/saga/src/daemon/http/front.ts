@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SagaStateError } from '../../errors.js';
 import type { Callers } from '../access/callers.js';
 import type { Answer } from './http-platform.js';
 
@@ -27,14 +29,19 @@ export interface FrontOptions {
   readonly application: () => Answer;
 }
 
+/** How long (ms) the body of a request may take to arrive, and a request to be answered, while a reload waits for it. */
+const BODY_GRACE = 2_000;
+const CHANGE_GRACE = 10_000;
+/** Milliseconds between two looks at them. */
+const INTERVAL = 10;
+
 /** The HTTP server of a daemon. It identifies callers, and passes their requests on to the application of the moment. */
 export class Front {
   private readonly server: Server | TlsServer;
   private held: Promise<void> | undefined;
   private release: () => void = () => undefined;
-  /** Requests that may start sagas, or change them. */
-  private changing = 0;
-  private readonly unchanged: (() => void)[] = [];
+  /** Requests that may start sagas, or change them, and are not answered. */
+  private readonly changing = new Set<IncomingMessage>();
   private closed: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: FrontOptions) {
@@ -55,10 +62,28 @@ export class Front {
     if ('setSecureContext' in this.server) this.server.setSecureContext({ ...certificate });
   }
 
-  /** Holds requests back until `resume`. Resolves once none that changes sagas is in progress. */
+  /**
+   * Holds requests back until `resume`. Resolves once none that changes sagas is in progress. A request whose body does not
+   * arrive within 2 s is ended: it has changed nothing.
+   * @throws SagaStateError if others are in progress for 10 s
+   */
   async hold(): Promise<void> {
     this.held = new Promise((resolve) => (this.release = resolve));
-    if (this.changing > 0) await new Promise<void>((resolve) => this.unchanged.push(resolve));
+    await this.unchanged(BODY_GRACE);
+    for (const request of this.changing) if (!request.complete) request.destroy();
+    await this.unchanged(CHANGE_GRACE);
+    const { size } = this.changing;
+    if (size === 0) return;
+    const what = size === 1 ? 'request that changes sagas has' : 'requests that change sagas have';
+    throw new SagaStateError(
+      `${size} ${what} not ended within ${CHANGE_GRACE / 1_000} s. Repeat the reload later (SIGHUP).`,
+    );
+  }
+
+  /** Resolves once no request changes sagas, but after `bound` ms at the latest. */
+  private async unchanged(bound: number): Promise<void> {
+    const until = performance.now() + bound;
+    while (this.changing.size > 0 && performance.now() < until) await sleep(INTERVAL);
   }
 
   resume(): void {
@@ -97,16 +122,13 @@ export class Front {
     }
     if (Object.hasOwn(pages, path)) return pages[path]!(request, response);
     await this.held;
-    if (request.method !== 'GET' && request.method !== 'HEAD') this.count(response);
+    // Its client has given up.
+    if (response.closed) return;
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      this.changing.add(request);
+      response.once('close', () => this.changing.delete(request));
+    }
     application()(request, response);
-  }
-
-  private count(response: ServerResponse): void {
-    this.changing += 1;
-    response.once('close', () => {
-      this.changing -= 1;
-      if (this.changing === 0) for (const resolve of this.unchanged.splice(0)) resolve();
-    });
   }
 }
 

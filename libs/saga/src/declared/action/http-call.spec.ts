@@ -63,6 +63,46 @@ const PUT = (more = '') => `put: { http: { method: PUT, url: "{{ env.URL }}/put"
 const RESERVE =
   'reserve: { http: { url: "{{ env.URL }}/stock", method: POST }, compensate: { http: { method: DELETE, url: "{{ env.URL }}/stock/{{ idempotencyKey }}" } } }';
 
+describe('the path of a request', () => {
+  const DELETE = (path: string) =>
+    withSteps(`remove: { http: { method: DELETE, url: "{{ env.URL }}${path}" } }`);
+
+  test.each([
+    ['/orders/{{ input }}', '..'],
+    ['/orders/{{ input }}', '.'],
+    ['/orders/{{ input }}', ''],
+    ['/orders/{{ input }}/lines', ''],
+    ['/orders/{{ input }}/lines?all=true', '..'],
+    ['/orders/.{{ input }}', '.'],
+    ['/orders/%2e{{ input }}#top', '.'],
+    ['/orders/{{ input }}{{ input }}', '.'],
+    ['/{{ input }}', ''],
+  ])('is the one that the file has: no request to %s with %j', async (path, value) => {
+    const { outcome } = await run(DELETE(path), value);
+    expect(outcome).toMatchObject({
+      status: 'compensated',
+      failure: {
+        kind: 'rejected',
+        error: { message: expect.stringContaining("the expression 'input' failed: its value") },
+      },
+    });
+    expect(seen).toEqual([]);
+  });
+
+  test.each([
+    ['/orders/{{ input }}', 'a/../b', '/orders/a%2F..%2Fb'],
+    ['/orders/{{ input }}', '...', '/orders/...'],
+    ['/orders/{{ input }}', '%2e%2e', '/orders/%252e%252e'],
+    ['/orders/{{ input }}.json', '', '/orders/.json'],
+    ['/orders?q={{ input }}', '', '/orders?q='],
+    ['/orders?q={{ input }}', '..', '/orders?q=..'],
+    ['/orders#{{ input }}', '..', '/orders'],
+  ])('has the value of an expression as one part: %s with %j', async (path, value, sent) => {
+    await run(DELETE(path), value);
+    expect(seen.map((one) => one.url)).toEqual([sent]);
+  });
+});
+
 describe('a request', () => {
   test('carries who sends it, and the same key on every attempt', async () => {
     answer = inTurn(json(503), json(200, {}));

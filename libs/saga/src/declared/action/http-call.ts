@@ -12,6 +12,7 @@ import {
 import { type Call, evaluated, identityOf } from './call.js';
 import { retryAfterOf, StepCallError } from './call-errors.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
+import { filledUrl } from './filled-url.js';
 import type { HttpConnections } from './http-connections.js';
 import { readTlsFiles, type TlsDefinition, tlsExpressions, type TlsFiles } from './tls-files.js';
 import { traceHeaders } from './trace-headers.js';
@@ -129,7 +130,7 @@ export class HttpCall implements Call {
     const { url, headers = new Map<string, TextTemplate>(), body, tls = {}, proxy } = this.definition;
     return evaluated(values, this.where, context, async () => {
       const valueOf = await values.of(expressionsOfRequest(this.definition));
-      const target = this.urlOf(filledText(url, valueOf, encodeURIComponent));
+      const target = this.urlOf(filledUrl(url, valueOf));
       const own = [...headers].map(([name, text]) => [name.toLowerCase(), filledText(text, valueOf)]);
       const content = body && filled(body, valueOf);
       const isText = typeof content === 'string';

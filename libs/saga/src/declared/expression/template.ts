@@ -121,19 +121,8 @@ export function filled(template: Template, valueOf: (expression: Expression) => 
   }
 }
 
-/** @param encode applied to the value of each expression but one at the beginning */
-export function filledText(
-  { parts }: TextTemplate,
-  valueOf: (expression: Expression) => unknown,
-  encode: (text: string) => string = (text) => text,
-): string {
-  return parts
-    .map((part, n) => {
-      if (typeof part === 'string') return part;
-      const text = textOf(valueOf(part), part);
-      return n === 0 ? text : encode(text);
-    })
-    .join('');
+export function filledText({ parts }: TextTemplate, valueOf: (expression: Expression) => unknown): string {
+  return parts.map((part) => (typeof part === 'string' ? part : textOf(valueOf(part), part))).join('');
 }
 
 /** An expression without a value in a text: the text would be another one than is meant. */
@@ -143,7 +132,8 @@ export class NoValueError extends Error {
   }
 }
 
-function textOf(value: unknown, expression: Expression): string {
+/** @throws NoValueError */
+export function textOf(value: unknown, expression: Expression): string {
   if (value === undefined || value === null) throw new NoValueError(expression);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
