@@ -92,6 +92,10 @@ export class OutboxModel implements OutboxStore {
     return (hash >>> 0) % this.lanes.length;
   }
 
+  isOutage(): boolean {
+    return false;
+  }
+
   isTransient(): boolean {
     return false;
   }

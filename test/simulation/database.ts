@@ -24,6 +24,7 @@ import { type StoredTask, tasksOf } from '../../libs/saga/src/engine/ports/store
 import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
 import type { ModelTransaction } from '../models/transaction-model.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';
+import { UnstorableError } from '../../libs/saga/src/store/memory/stored-copy.js';
 import { relationsOf } from '../../libs/saga/src/machine/graph-relations.js';
 import { isTerminal, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { UNSTORABLE } from './effect.js';
@@ -80,7 +81,7 @@ export class Database {
 
   async checkpoint(checkpoints: readonly Checkpoint[], worker: string): Promise<CheckpointResult[]> {
     // One bad row, and the statement fails as a whole.
-    if (checkpoints.some(isUnstorable)) throw new Error('The database refuses a result');
+    if (checkpoints.some(isUnstorable)) throw new UnstorableError('The database refuses a result');
     const published = this.memory.outbox.length;
     const results = await this.memory.checkpoint(checkpoints);
     this.publish(this.memory.outbox.slice(published));

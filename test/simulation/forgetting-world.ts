@@ -298,7 +298,9 @@ export class ForgettingWorld implements EndOfWorld {
         if (name === 'lastFailoverAt') return lastFailoverAt;
         const part = partBy(name, send);
         if (part) return part;
-        if (name === 'isTransient') return (error: unknown) => error instanceof ConnectionGone;
+        if (name === 'isOutage' || name === 'isTransient')
+          return (error: unknown) => error instanceof ConnectionGone;
+        if (name === 'refuses') return () => false;
         return (...parameters: readonly unknown[]) => send(String(name), parameters);
       },
     });

@@ -86,6 +86,7 @@ export class MessageWorld {
         lanesOf: (...args) => send(() => outbox.lanesOf(...args), mayBeLate),
         settle: (...args) => send(() => outbox.settle(...args), mayBeLate),
         renew: (...args) => send(() => outbox.renew(...args), mayBeLate),
+        isOutage: (error) => (error as { code?: string }).code === '08006',
         isTransient: (error) => (error as { code?: string }).code === '08006',
       },
       this.broker.transport({ name, clock, dice, log, send, ...host }),

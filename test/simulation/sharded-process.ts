@@ -135,7 +135,9 @@ export class ShardedProcess {
         if (name === 'lastFailoverAt') return -Infinity;
         const part = partBy(name, send);
         if (part) return part;
-        if (name === 'isTransient') return (error: unknown) => error instanceof ConnectionGone;
+        if (name === 'isOutage' || name === 'isTransient')
+          return (error: unknown) => error instanceof ConnectionGone;
+        if (name === 'refuses') return () => false;
         return (...parameters: readonly unknown[]) => send(String(name), parameters);
       },
     });

@@ -200,8 +200,16 @@ export class SimulatedStore implements SagaStore {
 
   readonly lastFailoverAt = -Infinity;
 
+  isOutage(error: unknown): boolean {
+    return this.isTransient(error);
+  }
+
   isTransient(error: unknown): boolean {
     return TRANSIENT.has((error as { code?: string } | undefined)?.code ?? '');
+  }
+
+  refuses(error: unknown): boolean {
+    return this.world.database.memory.refuses(error);
   }
 
   send<T>(

@@ -8,6 +8,7 @@ import { Step } from '../definition/decorators/step.decorator.js';
 import { StepRejectedError } from '../errors.js';
 import { MemorySagaStore } from '../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';
+import { UnstorableError } from '../store/memory/stored-copy.js';
 import type { EngineLog } from './ports/engine-log.js';
 import type { EngineOptions } from './engine-options.js';
 import { SagaEngine } from './saga-engine.js';
@@ -43,7 +44,7 @@ class UnreliableStore extends MemorySagaStore {
 
   override async checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
     await new Promise(setImmediate);
-    if (checkpoints.some(this.refuse)) throw new Error('invalid input syntax for type json');
+    if (checkpoints.some(this.refuse)) throw new UnstorableError('invalid input syntax for type json');
     return this.answer('checkpoint', await super.checkpoint(checkpoints));
   }
 

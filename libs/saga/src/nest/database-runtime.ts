@@ -66,6 +66,12 @@ export async function preparedSql(
 ): Promise<EngineSql> {
   if (options.worker) requireConnections(database);
   const sql = new EngineSql(database);
+  sql.watchdog.timeline.whenOff(({ message }) =>
+    log.warn(
+      `The server cannot tell its timeline (${message}), so that the promotion of a standby is not noticed: after a ` +
+        'failover that loses commits, nothing is put back. Standbys are refused all the same.',
+    ),
+  );
   const needs = options.partitions ? partitionedNeeds(options.partitions) : SAGA_NEEDS;
   await prepareTables(sql, options, needs, log);
   return sql;

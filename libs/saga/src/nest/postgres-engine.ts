@@ -70,6 +70,7 @@ export function postgresEngine(
     parts.poller,
     log,
     parts.grace,
+    (statement) => engine.retrying(statement),
   );
   return {
     ...{ engine, registry, options, graphs, cleanup, database: sql.database },

@@ -27,6 +27,7 @@ export function mergeStats(all: readonly StoreStats[]): StoreStats {
   const sum = (count: (stats: StoreStats) => number) => all.reduce((total, one) => total + count(one), 0);
   const oldestDue = earliest(all.map((one) => one.oldestDue));
   const oldestMessage = earliest(all.map((one) => one.oldestMessage));
+  const guards = all.map(({ timelineGuard }) => timelineGuard).filter((guard) => guard !== undefined);
   return {
     now: Math.max(...all.map(({ now }) => now)),
     sagas: [...sagas.values()],
@@ -37,6 +38,7 @@ export function mergeStats(all: readonly StoreStats[]): StoreStats {
     dead: sum(({ dead }) => dead),
     ...(oldestDue !== undefined && { oldestDue }),
     ...(oldestMessage !== undefined && { oldestMessage }),
+    ...(guards.length > 0 && { timelineGuard: guards.includes('off') ? ('off' as const) : ('on' as const) }),
   };
 }
 

@@ -75,6 +75,11 @@ export const SAGA_METRICS = {
   outboxLag: gauge('saga.outbox.lag', 's', 'Age of the oldest message that waits to be sent'),
   outboxWaiting: gauge('saga.outbox.waiting', '{message}', 'Messages that wait to be sent'),
   outboxDead: gauge('saga.outbox.dead', '{message}', 'Dead messages: retries exhausted'),
+  timelineGuard: gauge(
+    'saga.timeline.guard',
+    '{guard}',
+    '0 if the promotion of a standby is not noticed, otherwise 1',
+  ),
 } as const;
 
 function counter(name: string, unit: string, description: string) {

@@ -33,6 +33,8 @@ export type SagaHealth<Key extends string> = Record<
     readonly stuck?: number;
     /** The shards that cannot be reached, which are not counted. Others work, so that they alone do not make it down. */
     readonly unreachable?: readonly string[];
+    /** `'off'`: the server cannot tell its timeline, so that nothing is put back after a failover that loses commits. */
+    readonly timelineGuard?: 'on' | 'off';
   }
 >;
 
@@ -67,7 +69,7 @@ interface Limits {
 }
 
 function judged(
-  { at, due, oldestDue: since, sagas, unreachable }: SagaStats,
+  { at, due, oldestDue: since, sagas, unreachable, timelineGuard }: SagaStats,
   { maxOldestDue, maxStuck }: Limits,
 ) {
   const oldestDue = secondsSince(since, at);
@@ -79,7 +81,13 @@ function judged(
       `the oldest due saga has waited for a worker for ${Math.round(oldestDue)} s`,
     stuck > maxStuck && `${stuck} saga(s) need attention`,
   ].filter((problem) => problem !== false);
-  const figures = { due, oldestDue, stuck, ...(unreachable && { unreachable }) };
+  const figures = {
+    due,
+    oldestDue,
+    stuck,
+    ...(unreachable && { unreachable }),
+    ...(timelineGuard && { timelineGuard }),
+  };
   return problems.length > 0
     ? { status: 'down' as const, message: problems.join('; '), ...figures }
     : { status: 'up' as const, ...figures };

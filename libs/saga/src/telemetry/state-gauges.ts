@@ -32,6 +32,7 @@ export class StateGauges {
       outboxLag: gaugeOf(meter, 'outboxLag'),
       outboxWaiting: gaugeOf(meter, 'outboxWaiting'),
       outboxDead: gaugeOf(meter, 'outboxDead'),
+      timelineGuard: gaugeOf(meter, 'timelineGuard'),
     };
   }
 
@@ -77,6 +78,7 @@ export class StateGauges {
     result.observe(gauges.outboxLag, secondsSince(outbox.oldest, at));
     result.observe(gauges.outboxWaiting, outbox.waiting);
     result.observe(gauges.outboxDead, outbox.dead);
+    result.observe(gauges.timelineGuard, stats.timelineGuard === 'off' ? 0 : 1);
   }
 }
 

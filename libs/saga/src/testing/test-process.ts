@@ -42,7 +42,7 @@ export class TestProcess implements Life {
         if (typeof member !== 'function') return member;
         const method = member as (...args: unknown[]) => unknown;
         return (...args: unknown[]) => {
-          if (key === 'isTransient') return target.isTransient(args[0]);
+          if (key === 'isOutage' || key === 'isTransient' || key === 'refuses') return target[key](args[0]);
           return this.isAlive ? this.answered(method.apply(target, args) as Promise<unknown>) : never();
         };
       },

@@ -46,7 +46,7 @@ export interface TransactionHost {
 
 export interface TransactionPorts {
   readonly attempts: AttemptRunner;
-  readonly store: Pick<SagaWriters, 'transact'> & Pick<SagaStore, 'edit' | 'isTransient'>;
+  readonly store: Pick<SagaWriters, 'transact'> & Pick<SagaStore, 'edit' | 'isOutage' | 'isTransient'>;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -110,7 +110,7 @@ export async function attemptInTransaction(
       const failure = event && isFailure(event) ? event : undefined;
       const transient = failure
         ? isTransientFailure(failure, store) || store.isTransient(behind)
-        : error instanceof NotNow || store.isTransient(error);
+        : error instanceof NotNow || store.isOutage(error);
       if (transient && staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);
       if (host.isFenced) return undefined;
       // The result could not be encoded. That is no failure of the step.
@@ -149,7 +149,7 @@ async function wasCommitted(
       const { status } = stepState(saga.state, step);
       return status === (action.kind === 'run' ? 'completed' : 'compensated');
     } catch (error) {
-      if (!store.isTransient(error)) throw error;
+      if (!store.isOutage(error)) throw error;
       await backoff(tries, ports);
     }
   }

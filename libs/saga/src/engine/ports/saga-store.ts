@@ -70,6 +70,8 @@ export interface OverdueSaga {
 
 /** What there is to do. */
 export interface StoreStats {
+  /** Whether a promotion of a standby would be noticed. Undefined: the store has no standby. */
+  readonly timelineGuard?: 'on' | 'off';
   readonly now: number;
   /** Counts of the sagas that have not ended. */
   readonly sagas: readonly {
@@ -262,8 +264,8 @@ export interface StoredSummary {
 
 /**
  * The engine's seam to the database: batch-first, and small enough that another database could be put behind
- * it. Every implementation passes `saga-store.contract.ts`. Methods throw what their database throws;
- * `isTransient` tells which of it goes away by itself.
+ * it. Every implementation passes `saga-store.contract.ts`. Methods throw what their database throws. It either refuses the
+ * data of the call (`refuses`), or the call may be repeated (`isOutage`); other errors are the caller's.
  */
 export interface SagaStore {
   /** The slots of steps with a `concurrency` over all sagas. */
@@ -361,7 +363,12 @@ export interface SagaStore {
   editSchedule(saga: string, change: ChangeSchedule): Promise<ScheduleEdited | undefined>;
   /** The pauses of steps. */
   readonly pauses: StepPauseStore;
+  /** The database does not do its work, so that the call may be repeated: its error says nothing about the sagas. */
+  isOutage(error: unknown): boolean;
+  /** An outage that ends by itself: a lost connection, a failover, a deadlock. Others are reported as errors. */
   isTransient(error: unknown): boolean;
+  /** The database refuses what the call was given, each time. Only such an error fails a step whose method has succeeded. */
+  refuses(error: unknown): boolean;
   /**
    * When a failover was last noticed, in monotonic ms. What was written before may be gone: a standby was promoted that did
    * not have it. A statement that was made before and not yet sent fails with a transient error. -Infinity: never.

@@ -5,6 +5,9 @@ import { gate, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.
 import type { SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
 
+/** A store whose errors are no outage, and refuse nothing. */
+const CALM = { isOutage: () => false, isTransient: () => false, refuses: () => false };
+
 const ONCE = resolveRetryPolicy({ attempts: 1 });
 
 describe('what a saga was sent', () => {
@@ -37,7 +40,7 @@ describe('what a saga was sent', () => {
         return 'saved';
       },
       edit: async () => undefined,
-      isTransient: () => false,
+      ...CALM,
     };
     const written: Checkpoint[] = [];
     const pendingSignals = async () => {

@@ -1,4 +1,3 @@
-import { SagaCodecError, SagaUnavailableError } from '../../errors.js';
 import type { Decision } from '../../machine/plan.js';
 import { evolve } from '../../machine/evolve.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
@@ -27,7 +26,7 @@ export interface RunWriterPorts {
   /** The store took so many milliseconds for a checkpoint. */
   readonly answered: (duration: number) => void;
   readonly claimSoon: () => void;
-  readonly store: Pick<SagaStore, 'isTransient'>;
+  readonly store: Pick<SagaStore, 'refuses'>;
   readonly clock: Clock;
   readonly log: EngineLog;
 }
@@ -130,17 +129,17 @@ export class RunWriter {
   }
 
   /**
-   * The database refuses what is to be stored. The results that are new since the last checkpoint are the only
-   * user data in it, so their steps have failed. If even that cannot be stored, the lease runs out and the
-   * bound on takeovers leaves the saga to an operator.
+   * The checkpoint failed. If the database refuses the data, the results that are new since the last checkpoint are the only
+   * user data in it, so their steps have failed. Nothing else says anything about the steps: the write may have been
+   * committed all the same (at shutdown the database is not waited for), or keys of a codec are missing. Then, and if even
+   * the failure cannot be stored, the lease runs out and the bound on takeovers leaves the saga to an operator.
    */
   private async unstorable({ state, changed }: MadeCheckpoint, error: unknown): Promise<CheckpointResult> {
-    logErrorOf(this.run.saga, error, this.ports.log, 'a checkpoint was refused: ');
+    const isRefused = this.ports.store.refuses(error);
+    const what = isRefused ? 'a checkpoint was refused: ' : 'a checkpoint could not be stored: ';
+    logErrorOf(this.run.saga, error, this.ports.log, what);
     const fresh = changed.filter((name) => stepState(state, name).status === 'completed');
-    // At shutdown the database is not waited for: the write may have been committed all the same.
-    const isUnknown = error instanceof SagaUnavailableError || this.ports.store.isTransient(error);
-    // Missing keys of a codec are no failure of the steps.
-    if (fresh.length === 0 || isUnknown || error instanceof SagaCodecError) {
+    if (fresh.length === 0 || !isRefused) {
       this.run.fence();
       return 'fenced';
     }

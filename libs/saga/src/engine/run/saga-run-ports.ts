@@ -35,7 +35,8 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly checkpoint: (checkpoint: MadeCheckpoint) => Promise<CheckpointResult>;
   /** The store took so many milliseconds for a checkpoint. */
   readonly answered: (duration: number) => void;
-  readonly store: Pick<SagaWriters, 'transact'> & Pick<SagaStore, 'edit' | 'isTransient'>;
+  readonly store: Pick<SagaWriters, 'transact'> &
+    Pick<SagaStore, 'edit' | 'isOutage' | 'isTransient' | 'refuses'>;
   /** Takes times from a rate limit. */
   readonly reserve: SagaStore['reserve'];
   readonly takeSlots: StepSlotStore['take'];

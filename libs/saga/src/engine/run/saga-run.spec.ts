@@ -12,6 +12,9 @@ import type { LeasedRun, SagaRunPorts } from './saga-run-ports.js';
 import { CHANCE, gate, log, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
 
+/** A store whose errors are no outage, and refuse nothing. */
+const CALM = { isOutage: () => false, isTransient: () => false, refuses: () => false };
+
 describe('what a transactional step committed', () => {
   test.each([
     ['is still there', sequenceOf(stepOf('book', { transactional: true }), stepOf('next'))],
@@ -30,7 +33,7 @@ describe('what a transactional step committed', () => {
           return 'saved';
         },
         edit: async () => undefined,
-        isTransient: () => false,
+        ...CALM,
       },
     });
     const ended = run.advance();
@@ -63,7 +66,7 @@ test('a transactional step that ends after the run has given the saga back is ro
       rolledBack.open();
     }
   };
-  const store = { transact, edit: async () => undefined, isTransient: () => false };
+  const store = { transact, edit: async () => undefined, ...CALM };
   const run = runOf(SAGA, graph, book, { ...portsTo(written), store });
   const ended = run.advance();
   await started.passed;
@@ -108,7 +111,7 @@ test('no step starts that a transaction is about to make unnecessary', async () 
     await saved.passed;
     return 'saved' as const;
   };
-  const store = { transact, edit: async () => undefined, isTransient: () => false };
+  const store = { transact, edit: async () => undefined, ...CALM };
   const run = runOf(SAGA, graph, invoke, { ...portsTo([]), store, checkpoint });
   const ended = run.advance();
   await saving.passed;
@@ -128,7 +131,7 @@ test('a checkpoint that may have arrived but cannot be sent again at shutdown is
     tries += 1;
     throw new SagaUnavailableError('It is unknown whether the write was committed.');
   };
-  const store = { transact: undefined as never, edit: async () => undefined, isTransient: () => false };
+  const store = { transact: undefined as never, edit: async () => undefined, ...CALM };
   const run = runOf(SAGA, sequenceOf(stepOf('book')), () => 'booked', { ...portsTo([]), store, checkpoint });
   expect(await run.advance()).toEqual({ type: 'fenced' });
   expect(tries).toBe(1);
@@ -176,7 +179,7 @@ test('a step starts once what it waited for is recorded, whenever its delay is o
         recorded = state.steps.get('first')?.status ?? 'nothing';
         return 'saved';
       },
-      store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
+      store: { transact: async () => 'saved', edit: async () => undefined, ...CALM },
       reserve: async () => ({ times: [], now: 0 }),
       takeSlots: async (_limit, _holder, steps) => steps,
       freeSlots: async () => undefined,
@@ -211,7 +214,7 @@ test('a delay is recorded before it ends, so that the next worker can see that t
       recorded = state.steps.get('delayed')?.status;
       return 'saved';
     },
-    store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
+    store: { transact: async () => 'saved', edit: async () => undefined, ...CALM },
     reserve: async () => ({ times: [], now: 0 }),
     takeSlots: async (_limit, _holder, steps) => steps,
     freeSlots: async () => undefined,
@@ -278,7 +281,7 @@ test('a cancellation that is found while the start of an at-most-once step is re
   const run = runOf(SAGA, graph, (method) => void called.push(method), {
     attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => 0, log }),
     checkpoint: async ({ cancelSeen }) => (cancelSeen ? 'saved' : 'cancelled'),
-    store: { transact: async () => 'saved', edit: async () => undefined, isTransient: () => false },
+    store: { transact: async () => 'saved', edit: async () => undefined, ...CALM },
     reserve: async () => ({ times: [], now: 0 }),
     takeSlots: async (_limit, _holder, steps) => steps,
     freeSlots: async () => undefined,
@@ -321,7 +324,7 @@ describe('a run whose lease may have run out', () => {
       (method) => void called.push(method),
       {
         ...portsTo([]),
-        store: { transact, edit: async () => undefined, isTransient: () => false },
+        store: { transact, edit: async () => undefined, ...CALM },
         renew: async () => {
           run.leasedAt = systemClock.monotonic();
           run.fence();

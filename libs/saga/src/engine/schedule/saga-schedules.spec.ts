@@ -29,7 +29,7 @@ function scene() {
       store: {
         schedules: () => store.schedules(),
         editSchedule: edit,
-        isTransient: () => false,
+        isOutage: () => false,
       },
       retry: { run: (call) => call(), failed() {} },
       observers: new SagaObservers(log),

@@ -30,7 +30,7 @@ const QUEUE_KEY = 'schedule';
 export type ScheduledGraph = SagaGraph & { readonly schedule: SagaSchedule };
 
 export interface SagaSchedulesPorts {
-  readonly store: Pick<SagaStore, 'schedules' | 'editSchedule' | 'isTransient'>;
+  readonly store: Pick<SagaStore, 'schedules' | 'editSchedule' | 'isOutage'>;
   readonly retry: Pick<StoreRetry, 'run' | 'failed'>;
   readonly observers: Pick<SagaObservers, 'start'>;
   readonly definitions: Pick<SagaDefinitions, 'checked'>;
@@ -267,7 +267,7 @@ export class SagaSchedules {
 
   private failed(names: readonly string[], error: unknown, what: string): void {
     const { storeClock, log, store, retry } = this.ports;
-    const isOutage = store.isTransient(error);
+    const isOutage = store.isOutage(error);
     const again = storeClock.now() + (isOutage ? AFTER_OUTAGE : AFTER_FAILURE);
     for (const name of names) this.dueAt.set(name, again);
     if (this.closed) return;

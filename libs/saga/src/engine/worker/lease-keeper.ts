@@ -17,7 +17,7 @@ const REPORTS_AT_ONCE = 200;
 const RENEWALS_PER_LEASE = 3;
 
 export interface LeaseKeeperPorts {
-  readonly store: Pick<SagaStore, 'renew' | 'load' | 'isTransient'>;
+  readonly store: Pick<SagaStore, 'renew' | 'load' | 'isOutage'>;
   readonly clock: Clock;
   readonly storeClock: StoreClock;
   readonly log: EngineLog;
@@ -122,7 +122,7 @@ export class LeaseKeeper {
         const saga = await this.ports.store.load({ id: run.id });
         return saga?.epoch === run.epoch ? saga : undefined;
       } catch (error) {
-        if (!this.ports.store.isTransient(error)) throw error;
+        if (!this.ports.store.isOutage(error)) throw error;
         await sleep(this.ports.clock, wait);
       }
     }

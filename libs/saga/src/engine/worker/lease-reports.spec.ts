@@ -9,6 +9,7 @@ import { RunReports } from '../run/run-reports.js';
 import type { LeasedRun } from '../run/saga-run-ports.js';
 import { SagaEngine } from '../saga-engine.js';
 import { MemoryWakeupHub } from '../../store/memory/memory-wakeup.js';
+import { UnstorableError } from '../../store/memory/stored-copy.js';
 import { newId } from '../../shared/new-id.js';
 import { Gate } from '../../../../../test/support/gate.js';
 import { LeaseKeeper } from './lease-keeper.js';
@@ -37,7 +38,7 @@ class Scene {
         return { lost: [], cancelled: [], paused: [], now: 0 };
       },
       load: async () => undefined,
-      isTransient: () => true,
+      isOutage: () => true,
     };
     const listener = { reported: (id: string) => this.reported.push(id) };
     const ports = { store, clock, storeClock: new StoreClock(clock), log, listener };
@@ -142,7 +143,7 @@ describe('the last details of an attempt are stored before its failure is', () =
       }
       override async checkpoint(...given: Parameters<MemorySagaStore['checkpoint']>) {
         const [{ id, state }] = given[0] as [Checkpoint];
-        if (state.steps.get('load')?.result === '"refused"') throw new Error('refused');
+        if (state.steps.get('load')?.result === '"refused"') throw new UnstorableError('refused');
         stored.push((await this.load({ id }))!.reports);
         return super.checkpoint(...given);
       }

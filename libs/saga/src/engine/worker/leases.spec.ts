@@ -55,7 +55,7 @@ describe('a lease counts from when it was requested, however long the answer tak
         return { lost: [], cancelled: [], paused: [], now: 0 };
       },
       load: async () => undefined,
-      isTransient: () => false,
+      isOutage: () => false,
     };
     const lease = { worker: 'worker', duration: LEASE };
     const ports = { store, clock, storeClock: new StoreClock(clock), log };

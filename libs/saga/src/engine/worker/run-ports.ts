@@ -33,7 +33,9 @@ export function runPortsOf(
     store: {
       transact: (work) => writers.transact(work),
       edit: (target, change) => store.edit(target, change),
+      isOutage: (error) => store.isOutage(error),
       isTransient: (error) => store.isTransient(error),
+      refuses: (error) => store.refuses(error),
     },
     checkpoint: (checkpoint) => writers.checkpoint(checkpoint),
     answered: (duration) => capacity.answered(duration),

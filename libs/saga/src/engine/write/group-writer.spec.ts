@@ -3,6 +3,8 @@ import { systemClock } from '../../shared/clock.js';
 import { GroupWriter, type GroupWriterOptions } from './group-writer.js';
 
 class Transient extends Error {}
+/** An outage of which it is not known whether it ends. */
+class Strange extends Error {}
 
 /** A database in which each statement waits until the test sets its result. */
 class Statements {
@@ -39,6 +41,7 @@ function writerTo(statements: Statements, given: Partial<GroupWriterOptions<numb
     clock: systemClock,
     random: Math.random,
     write: statements.write,
+    isOutage: (error) => error instanceof Transient || error instanceof Strange,
     isTransient: (error) => error instanceof Transient,
     lanes: 1,
     maxBatch: 250,
@@ -196,7 +199,7 @@ describe('a transient error', () => {
     let failures = 4;
     statements.refuse = () => (failures-- > 0 ? new Transient('connection lost') : undefined);
     const waits: number[] = [];
-    const writer = writerTo(statements, { onTransientError: (_, wait) => waits.push(wait) });
+    const writer = writerTo(statements, { onOutage: (_, wait) => waits.push(wait) });
     expect(await writer.write(1)).toBe('written 1');
     expect(waits).toHaveLength(4);
     waits.forEach((wait, n) => {
@@ -226,6 +229,25 @@ describe('a transient error', () => {
     const settled = await Promise.allSettled(range(4).map((n) => writer.write(n)));
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
   });
+});
+
+test('an item to which the database never answers as it should holds up no other, and closing waits for it', async () => {
+  const statements = new Statements();
+  statements.immediate = true;
+  let isDamaged = true;
+  statements.refuse = (item) => (isDamaged && item === 3 ? new Strange('the row is damaged') : undefined);
+  const clock = { ...systemClock, after: (_: number, call: () => void) => systemClock.after(1, call) };
+  const writer = writerTo(statements, { clock, patience: Infinity });
+  const settled: number[] = [];
+  const write = (n: number) => writer.write(n).then(() => settled.push(n));
+  const first = range(5).map(write);
+  await Promise.all(first.filter((_, n) => n !== 3));
+  // Its lane is free.
+  await write(5);
+  expect(settled.sort()).toEqual([0, 1, 2, 4, 5]);
+  isDamaged = false;
+  await first[3];
+  await writer.close();
 });
 
 describe('closing', () => {

@@ -9,6 +9,9 @@ export interface GroupWriterOptions<Item, Result> {
    * @param isRepeated it may have been written already: the answer to an earlier try was lost
    */
   readonly write: (batch: Item[], isRepeated: boolean) => Promise<Result[]>;
+  /** The statement may be repeated: its error is not about the items. */
+  readonly isOutage: (error: unknown) => boolean;
+  /** An outage that ends by itself, and so concerns all items. Of any other, one item may be the reason. */
   readonly isTransient: (error: unknown) => boolean;
   /** Statements in flight side by side, at most. */
   readonly lanes: number;
@@ -20,9 +23,9 @@ export interface GroupWriterOptions<Item, Result> {
   readonly maxSize?: number;
   /** A further lane opens once this many items wait for each that is busy: batches stay large under load. */
   readonly itemsPerLane: number;
-  /** Milliseconds for which an item is tried again after transient errors; past it SagaUnavailableError. */
+  /** Milliseconds for which an item is tried again in an outage; past it SagaUnavailableError. */
   readonly patience: number;
-  readonly onTransientError?: (error: unknown, retryIn: number) => void;
+  readonly onOutage?: (error: unknown, retryIn: number) => void;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -40,19 +43,25 @@ class Pending<Item, Result> {
   ) {}
 }
 
+/** So many tries (3 s) after which an item waits alone for the end of an outage that may concern it alone. */
+const TRIES_TOGETHER = 8;
+
 /** Nothing waits longer than this (ms) for a lane that does not come back, as long as there is another. */
 const LANE_MAX_WAIT_MS = 100;
 
 /**
  * Group commit: what is written while a statement is in flight goes into the next one, so that a busy process
- * makes few commits and an idle one waits for nothing. Transient errors are tried again with backoff; an item
- * that the database refuses fails alone, found by halving its batch.
+ * makes few commits and an idle one waits for nothing. Statements are tried again with backoff while an outage lasts; an
+ * item that the database refuses fails alone, found by halving its batch. An item to which the database does not answer as
+ * it should (a damaged row) is tried alone in the end, and keeps no lane from the others.
  */
 export class GroupWriter<Item, Result> {
   private queue: Pending<Item, Result>[] = [];
   /** Characters of all that is in the queue. */
   private queueSize = 0;
   private busy = 0;
+  /** The items that wait alone for the end of an outage, in no lane. */
+  private alone = 0;
   private closed = false;
   private watch: Timer | undefined;
   private idle: (() => void)[] = [];
@@ -72,15 +81,15 @@ export class GroupWriter<Item, Result> {
     });
   }
 
-  /** From now on transient errors are final. */
+  /** From now on an outage is final. */
   hasten(): void {
     this.closed = true;
   }
 
-  /** Resolves once everything given so far is written, or has failed. Transient errors are final from now on. */
+  /** Resolves once everything given so far is written, or has failed. An outage is final from now on. */
   async close(): Promise<void> {
     this.hasten();
-    while (this.queue.length > 0 || this.busy > 0) {
+    while (this.queue.length > 0 || this.busy + this.alone > 0) {
       await new Promise<void>((resolve) => this.idle.push(resolve));
     }
   }
@@ -118,7 +127,11 @@ export class GroupWriter<Item, Result> {
     } while (this.queue.length > 0 && (this.busy === 1 || this.isFull()));
     this.busy -= 1;
     this.openLanes();
-    if (this.busy === 0) for (const resolve of this.idle.splice(0)) resolve();
+    this.mayBeIdle();
+  }
+
+  private mayBeIdle(): void {
+    if (this.busy + this.alone === 0) for (const resolve of this.idle.splice(0)) resolve();
   }
 
   private nextBatch(): Pending<Item, Result>[] {
@@ -163,7 +176,7 @@ export class GroupWriter<Item, Result> {
   }
 
   private async failed(batch: Pending<Item, Result>[], error: unknown, attempt: number): Promise<void> {
-    if (!this.options.isTransient(error)) {
+    if (!this.options.isOutage(error)) {
       if (batch.length === 1) return batch[0]!.reject(error);
       const half = batch.length >> 1;
       await this.flush(batch.slice(0, half), attempt);
@@ -182,8 +195,16 @@ export class GroupWriter<Item, Result> {
     });
     if (left.length === 0) return;
     const wait = transientWait(attempt, this.options.random());
-    this.options.onTransientError?.(error, wait);
+    this.options.onOutage?.(error, wait);
     await sleep(this.options.clock, wait);
-    return this.flush(left, attempt + 1);
+    if (attempt < TRIES_TOGETHER || this.options.isTransient(error)) return this.flush(left, attempt + 1);
+    for (const one of left) void this.flushAlone(one, attempt + 1);
+  }
+
+  private async flushAlone(one: Pending<Item, Result>, attempt: number): Promise<void> {
+    this.alone += 1;
+    await this.flush([one], attempt);
+    this.alone -= 1;
+    this.mayBeIdle();
   }
 }

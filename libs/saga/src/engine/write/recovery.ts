@@ -120,7 +120,7 @@ export class Recovery {
     try {
       return await this.persist(() => this.sagas.lostOf(known));
     } catch (error) {
-      if (this.ports.store.isTransient(error)) throw error;
+      if (this.ports.store.isOutage(error)) throw error;
       if (known.length === 1) return this.leave(known[0]!, error, count);
       const lost: Lost[] = [];
       for (const one of known) lost.push(...(await this.lostOf([one], count)));
@@ -150,7 +150,7 @@ export class Recovery {
       if (what === 'conflict') this.recent.forget(lost.known);
       else if (!isWhole || what === 'elsewhere' || what === 'transaction') this.recent.outlive(lost.known);
     } catch (error) {
-      if (store.isTransient(error)) throw error;
+      if (store.isOutage(error)) throw error;
       this.leave(lost.known, error, count);
     }
   }
@@ -162,7 +162,7 @@ export class Recovery {
       try {
         return await call();
       } catch (error) {
-        if (!store.isTransient(error) || this.isHastened) throw error;
+        if (!store.isOutage(error) || this.isHastened) throw error;
         await sleep(clock, transientWait(tries, random()));
       }
     }

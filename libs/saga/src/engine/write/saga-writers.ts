@@ -20,7 +20,7 @@ import type { MadeCheckpoint } from './made-checkpoint.js';
 import type { RecentSagas } from './recent-sagas.js';
 import type { Recovery } from './recovery.js';
 import { RelaxedSagas } from './relaxed-sagas.js';
-import { CALL_MAX_WAIT_MS, type StoreRetry } from './store-retry.js';
+import { asCallError, CALL_MAX_WAIT_MS, type StoreRetry } from './store-retry.js';
 import { WritersByDurability } from './writers-by-durability.js';
 
 /**
@@ -101,7 +101,7 @@ export class SagaWriters {
 
   /** Stores a saga. If the result is leased, this process runs the saga and calls `left` at the end. */
   async start(saga: NewSaga): Promise<StartResult> {
-    const result = await this.starts.write(saga, this.relaxed.durabilityOf(saga));
+    const result = await this.asCall(this.starts.write(saga, this.relaxed.durabilityOf(saga)));
     if (!result.created) return result;
     this.recent?.started(saga, result.now);
     if (result.leased) this.relaxed.took(saga);
@@ -142,7 +142,7 @@ export class SagaWriters {
   }
 
   signal(signal: AddressedSignal): Promise<SignalResult> {
-    return this.signals.write(signal);
+    return this.asCall(this.signals.write(signal));
   }
 
   /** From now on, transient errors of starts and signals are final. */
@@ -162,6 +162,13 @@ export class SagaWriters {
     await Promise.all([this.starts.close(), this.signals.close()]);
   }
 
+  /** @throws SagaValidationError if the database refuses what the call was given */
+  private asCall<T>(written: Promise<T>): Promise<T> {
+    return written.catch((error: unknown) => {
+      throw asCallError(error, this.ports.store);
+    });
+  }
+
   private group<Item, Result>(
     options: Pick<GroupWriterOptions<Item, Result>, 'write' | 'patience'> &
       Partial<GroupWriterOptions<Item, Result>>,
@@ -170,8 +177,9 @@ export class SagaWriters {
     return new GroupWriter<Item, Result>({
       ...GROUPS,
       ...{ clock, random },
+      isOutage: (error) => store.isOutage(error),
       isTransient: (error) => store.isTransient(error),
-      onTransientError: (error) => retry.failed(error),
+      onOutage: (error) => retry.failed(error),
       ...options,
     });
   }

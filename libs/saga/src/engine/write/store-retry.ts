@@ -1,14 +1,18 @@
-import { SagaUnavailableError } from '../../errors.js';
+import { SagaUnavailableError, SagaValidationError } from '../../errors.js';
 import { type Clock, sleep } from '../../shared/clock.js';
 import { transientWait } from '../../shared/transient-wait.js';
 import type { EngineLog } from '../ports/engine-log.js';
+import { Trouble } from '../observe/trouble.js';
 import type { SagaStore } from '../ports/saga-store.js';
 
-/** Milliseconds for which start() and other calls are retried after transient database errors. */
+/** Milliseconds for which start() and other calls are retried while the database does not do its work. */
 export const CALL_MAX_WAIT_MS = 30_000;
 
+/** An outage may concern some statements only. It is over once no statement has failed for so long (ms). */
+const OUTAGE_MIN_GAP_MS = 3_000;
+
 export interface StoreRetryPorts {
-  readonly store: Pick<SagaStore, 'isTransient'>;
+  readonly store: Pick<SagaStore, 'isOutage' | 'isTransient' | 'refuses'>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: EngineLog;
@@ -16,15 +20,30 @@ export interface StoreRetryPorts {
   readonly recovered?: () => Promise<void> | undefined;
 }
 
-/** Retries calls of the store after transient errors, and logs once when an outage of the database begins and ends. */
+/**
+ * Retries calls of the store during an outage of the database, and logs it: when it begins, every half minute while it lasts,
+ * and when it ends. Whatever the database answers is an outage, unless it refuses the data of the call.
+ */
 export class StoreRetry {
-  private outage = false;
+  private readonly trouble: Trouble;
+  /** Monotonic. */
+  private failedAt = 0;
 
-  constructor(private readonly ports: StoreRetryPorts) {}
+  constructor(private readonly ports: StoreRetryPorts) {
+    const { store, clock, log } = ports;
+    this.trouble = new Trouble(
+      { isTransient: (error) => store.isTransient(error), clock, log, count: () => undefined },
+      {
+        what: 'A statement of the database',
+        meanwhile: 'It is repeated until the database answers as it should, and no step fails meanwhile',
+      },
+    );
+  }
 
   /**
    * Retries a call that may be repeated.
-   * @throws SagaUnavailableError after 30 s of transient errors
+   * @throws SagaUnavailableError after 30 s of an outage
+   * @throws SagaValidationError if the database refuses what the call was given
    */
   async run<T>(call: () => Promise<T>): Promise<T> {
     const { store, clock, random } = this.ports;
@@ -33,7 +52,7 @@ export class StoreRetry {
       try {
         return await this.reached(call);
       } catch (error) {
-        if (!store.isTransient(error)) throw error;
+        if (!store.isOutage(error)) throw asCallError(error, store);
         if (clock.monotonic() > until) {
           throw new SagaUnavailableError(`The database could not be reached: ${(error as Error).message}.`, {
             cause: error,
@@ -50,17 +69,22 @@ export class StoreRetry {
     const recovered = this.ports.recovered?.();
     if (recovered) await recovered;
     const result = await call();
-    if (this.outage) {
-      this.outage = false;
-      this.ports.log.log('The database can be reached again');
-    }
+    if (this.ports.clock.monotonic() - this.failedAt > OUTAGE_MIN_GAP_MS) this.trouble.over();
     return result;
   }
 
-  /** Logs that an outage has begun, unless one is in progress. */
+  /** Logs an outage. */
   failed(error: unknown): void {
-    if (!this.outage)
-      this.ports.log.warn(`The database cannot be reached, retrying: ${(error as Error).message}`);
-    this.outage = true;
+    this.failedAt = this.ports.clock.monotonic();
+    this.trouble.met(error);
   }
+}
+
+/** Returns the error of a call whose value the database refuses, and any other error as it is. */
+export function asCallError(error: unknown, store: Pick<SagaStore, 'refuses'>): unknown {
+  if (!store.refuses(error)) return error;
+  const { message } = error as Error;
+  return new SagaValidationError(`The database refuses a value of the call: ${message}. Correct the value.`, {
+    cause: error,
+  });
 }

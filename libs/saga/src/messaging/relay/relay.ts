@@ -101,7 +101,10 @@ export class Relay {
   private anew = false;
 
   constructor(
-    private readonly outbox: Pick<OutboxStore, 'take' | 'lanesOf' | 'settle' | 'renew' | 'isTransient'>,
+    private readonly outbox: Pick<
+      OutboxStore,
+      'take' | 'lanesOf' | 'settle' | 'renew' | 'isOutage' | 'isTransient'
+    >,
     private readonly transport: MessageTransport,
     private readonly settings: RelaySettings,
     private readonly log: EngineLog,
@@ -330,7 +333,7 @@ export class Relay {
       try {
         return await settle();
       } catch (error) {
-        if (!this.outbox.isTransient(error) || this.now > until || this.abandoned) throw error;
+        if (!this.outbox.isOutage(error) || this.now > until || this.abandoned) throw error;
         await sleep(this.time.clock, transientWait(tries, this.time.random()));
       }
     }

@@ -62,7 +62,13 @@ interface Pass {
   readonly alone: boolean;
   /** Between two batches, with the milliseconds that the last one took. False: no more. */
   readonly goesOn: (took: number) => Promise<boolean>;
+  /** Sends a statement. */
+  readonly ask: Ask;
 }
+
+type Ask = <T>(statement: () => Promise<T>) => Promise<T>;
+
+const once: Ask = (statement) => statement();
 
 /** Deletes sagas that have ended, when it is asked to, and by itself once their retention is over. */
 export class SagaCleanup {
@@ -76,6 +82,8 @@ export class SagaCleanup {
     private readonly log: EngineLog,
     /** How much later (ms) those are deleted that are kept longest: whole partitions go before. */
     private readonly grace: () => number = () => 0,
+    /** Repeats the statements of calls during an outage. */
+    private readonly retrying: Ask = once,
   ) {
     this.maintenance = new Maintenance(poller, SAGA_CLEANUP_INTERVAL, () => this.pass());
   }
@@ -99,13 +107,16 @@ export class SagaCleanup {
 
   /**
    * @throws SagaValidationError for wrong options, or when nothing says how old is old
+   * @throws SagaUnavailableError if the database does not do its work for 30 s
    * @throws SagaConfigurationError when the index that it needs is missing, and the role may not create it
    */
   async cleanup(given: CleanupOptions | undefined): Promise<CleanupResult> {
     const { limit, dryRun, ...which } = readCleanup(given, this.registry);
     const goesOn = async () => !this.maintenance.signal.aborted;
-    while (!(await this.index.ensure(this.maintenance.signal)) && (await goesOn())) await sleep(INDEX_POLL);
-    return this.delete(await this.tasksOf(which), { limit, dryRun, alone: false, goesOn });
+    const isReady = () => this.retrying(() => this.index.ensure(this.maintenance.signal));
+    while (!(await isReady()) && (await goesOn())) await sleep(INDEX_POLL);
+    const tasks = await this.tasksOf(which);
+    return this.delete(tasks, { limit, dryRun, alone: false, goesOn, ask: this.retrying });
   }
 
   private async pass(): Promise<void> {
@@ -115,7 +126,7 @@ export class SagaCleanup {
       const longest = Math.max(...ages.map(([, age]) => age));
       const tasks = ages.map(([name, age]) => ({ name, age: age < longest ? age : age + this.grace() }));
       const goesOn = (took: number) => this.maintenance.pause(took);
-      const pass = { limit: Infinity, dryRun: false, alone: true, goesOn };
+      const pass = { limit: Infinity, dryRun: false, alone: true, goesOn, ask: once };
       const { deleted } = await this.delete(tasks, pass);
       if (deleted > 0) this.log.debug(`${deleted} saga(s) were deleted because their retention has passed`);
     } catch (error) {
@@ -128,11 +139,12 @@ export class SagaCleanup {
     const left = [...tasks];
     let deleted = 0;
     for (let task = left[0]; task; task = left[0]) {
-      if (deleted >= pass.limit) return { deleted, more: await this.isThereAny(left) };
+      if (deleted >= pass.limit) return { deleted, more: await this.isThereAny(left, pass.ask) };
       const began = performance.now();
       const most = Math.min(AT_ONCE, pass.limit - deleted);
       const { dryRun, alone } = pass;
-      const batch = await this.store.batch({ ...task, most, dryRun, alone });
+      const looked = task;
+      const batch = await pass.ask(() => this.store.batch({ ...looked, most, dryRun, alone }));
       if (!batch) return { deleted, more: true };
       deleted += batch.gone;
       if (batch.next) left[0] = { ...task, after: batch.next };
@@ -142,10 +154,11 @@ export class SagaCleanup {
     return { deleted, more: false };
   }
 
-  private async isThereAny(tasks: readonly Task[]): Promise<boolean> {
+  private async isThereAny(tasks: readonly Task[], ask: Ask): Promise<boolean> {
     for (let task of tasks) {
       for (;;) {
-        const batch = await this.store.batch({ ...task, most: AT_ONCE, dryRun: true, alone: false });
+        const looked = { ...task, most: AT_ONCE, dryRun: true, alone: false };
+        const batch = await ask(() => this.store.batch(looked));
         if (batch!.gone > 0) return true;
         if (!batch!.next) break;
         task = { ...task, after: batch!.next };
@@ -157,7 +170,7 @@ export class SagaCleanup {
   private async tasksOf({ olderThan, name }: Pick<Cleanup, 'olderThan' | 'name'>): Promise<Task[]> {
     const { retentions } = this.registry;
     if (olderThan !== undefined) {
-      const names = name === undefined ? await this.store.names() : [name];
+      const names = name === undefined ? await this.retrying(() => this.store.names()) : [name];
       return names.map((one) => ({ name: one, age: olderThan }));
     }
     const tasks = [...retentions].map(([one, age]) => ({ name: one, age }));

@@ -29,16 +29,22 @@ export interface SagaStats {
     /** The time at which the oldest waiting message was published. */
     readonly oldest?: Date;
   };
+  /**
+   * Whether this process would notice the promotion of a standby. `'off'`: a server cannot tell its timeline, so that nothing
+   * is put back after a failover that loses commits. Undefined: the sagas are in memory.
+   */
+  readonly timelineGuard?: 'on' | 'off';
   /** The shards that could not be reached: they are not counted. Undefined: all are counted. */
   readonly unreachable?: readonly string[];
 }
 
 export function toSagaStats({ messages, dead, oldestMessage, ...stats }: StoreStats): SagaStats {
-  const { now, sagas, due, oldestDue, overdue, pausedSteps, unreachable } = stats;
+  const { now, sagas, due, oldestDue, overdue, pausedSteps, timelineGuard, unreachable } = stats;
   return {
     at: new Date(now),
     sagas: sagas.map(({ name, ...rest }) => ({ saga: name, ...rest })),
     ...{ due, overdue, pausedSteps },
+    ...(timelineGuard && { timelineGuard }),
     ...(unreachable && { unreachable }),
     ...(oldestDue !== undefined && { oldestDue: new Date(oldestDue) }),
     outbox: {

@@ -271,8 +271,16 @@ export class CodedSagaStore implements SagaStore {
     return this.store.lastFailoverAt;
   }
 
+  isOutage(error: unknown): boolean {
+    return this.store.isOutage(error);
+  }
+
   isTransient(error: unknown): boolean {
     return this.store.isTransient(error);
+  }
+
+  refuses(error: unknown): boolean {
+    return this.store.refuses(error);
   }
 
   private readStart(result: StartResult): StartResult {

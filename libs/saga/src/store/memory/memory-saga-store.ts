@@ -65,7 +65,7 @@ import { MemoryRates } from './memory-rates.js';
 import { MemorySlots } from './memory-slots.js';
 import { MemoryStepSlots } from './memory-step-slots.js';
 import { MemoryWakeup } from './memory-wakeup.js';
-import { requireStorable, storedCopy } from './stored-copy.js';
+import { requireStorable, storedCopy, UnstorableError } from './stored-copy.js';
 
 /** Takes no lease. */
 const NOBODY: Lease = { worker: '', duration: 0 };
@@ -279,8 +279,16 @@ export class MemorySagaStore implements SagaStore {
   /** Errors in memory are permanent. */
   readonly lastFailoverAt = -Infinity;
 
+  isOutage(error: unknown): boolean {
+    return this.isTransient(error);
+  }
+
   isTransient(_error: unknown): boolean {
     return false;
+  }
+
+  refuses(error: unknown): boolean {
+    return error instanceof UnstorableError;
   }
 
   private insert(given: NewSaga, lease: Lease, now: number): StartResult {

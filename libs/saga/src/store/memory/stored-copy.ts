@@ -20,14 +20,17 @@ function copyObject(value: object): object {
   return copy;
 }
 
+/** What cannot be stored. */
+export class UnstorableError extends Error {}
+
 /**
  * Refuses text that PostgreSQL cannot store, so that a saga cannot pass its tests with it and fail in use.
- * @throws Error naming the path
+ * @throws UnstorableError naming the path
  */
 export function requireStorable(value: unknown, path: string): void {
   const unstorable = pathOfNul(value, path);
   if (unstorable !== undefined)
-    throw new Error(`${unstorable} contains a NUL character, which cannot be stored; remove it`);
+    throw new UnstorableError(`${unstorable} contains a NUL character, which cannot be stored; remove it`);
 }
 
 /** Nearly all values have none, so that paths are put together only where one is. */

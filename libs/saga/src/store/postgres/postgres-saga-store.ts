@@ -56,7 +56,7 @@ import { SagaStarts } from './start/start-sagas.js';
 import { type HistoryRow, toHistoryRecord } from './edit/stored-operation.js';
 import { toStoredSaga } from './read/stored-saga-row.js';
 import { sendWithin } from './connection/transaction-watch.js';
-import { isTransientError } from './connection/transient-errors.js';
+import { isOutage, isTransientError, refusesData } from './connection/transient-errors.js';
 import { isUuid } from './connection/uuid.js';
 import { wakeupChannel } from './connection/wakeup-channel.js';
 
@@ -107,6 +107,7 @@ export class PostgresSagaStore implements SagaStore {
       schema,
       notify: (on) => this.notify(on, 'due'),
       dequeue: (checkpoint) => this.claims.dequeue(checkpoint),
+      checkpointNothing: () => this.calls.prepare(),
     });
   }
 
@@ -220,7 +221,7 @@ export class PostgresSagaStore implements SagaStore {
 
   async stats(): Promise<StoreStats> {
     const [row] = await this.query<StatsRow>(this.sql, this.statements.stats, []);
-    return toStoreStats(row!);
+    return { ...toStoreStats(row!), timelineGuard: this.sql.watchdog.timeline.state };
   }
 
   async history(id: string, limit: number): Promise<HistoryRecord[]> {
@@ -303,8 +304,16 @@ export class PostgresSagaStore implements SagaStore {
     return edited === 'again' ? this.editSchedule(saga, change) : edited;
   }
 
+  isOutage(error: unknown): boolean {
+    return isOutage(error);
+  }
+
   isTransient(error: unknown): boolean {
     return isTransientError(error);
+  }
+
+  refuses(error: unknown): boolean {
+    return refusesData(error);
   }
 
   get lastFailoverAt(): number {

@@ -5,6 +5,8 @@ import type { EngineSql } from '../connection/engine-sql.js';
 import { readOnlyFailure } from '../connection/read-only-transaction.js';
 import type { Sql } from '../connection/sql.js';
 import { sendWithin, TransactionWatch } from '../connection/transaction-watch.js';
+import { asEngineFailure, concernsStatement, isOutage } from '../connection/transient-errors.js';
+import { SagaTransactionError } from '../../../errors.js';
 import type { Statements } from '../statements.js';
 import type { SagaCheckpoints } from './save-checkpoints.js';
 
@@ -15,6 +17,8 @@ export interface StepTransactionsPorts {
   notify(sql: Sql): Promise<void>;
   /** Removes an ended saga from the queue of its semantic lock. */
   dequeue(checkpoint: Checkpoint): Promise<void>;
+  /** Sends a checkpoint of no saga on another connection, and fails as the checkpoint of each saga does. */
+  checkpointNothing(): Promise<void>;
 }
 
 /** The transactions of steps. Each commits the work of a method together with the checkpoint that records it. */
@@ -30,8 +34,27 @@ export class StepTransactions {
   run(work: (transaction: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult> {
     return reserveOf(this.sql.pool).run(() =>
       this.attempt(work).catch(async (error: unknown) => {
-        throw await readOnlyFailure(error, (text) => this.sql.query(text));
+        throw await this.causedByMethod(await readOnlyFailure(error, (text) => this.sql.query(text)));
       }),
+    );
+  }
+
+  /**
+   * What the method has set applies to its transaction only: a role without privileges, for example. If a checkpoint on
+   * another connection is answered as it should, the method is the reason, and the attempts of the step are limited.
+   */
+  private async causedByMethod(error: unknown): Promise<unknown> {
+    if (!isOutage(error) || !concernsStatement(error)) return error;
+    try {
+      await this.ports.checkpointNothing();
+    } catch {
+      return error;
+    }
+    const { message } = error as Error;
+    return new SagaTransactionError(
+      `The result of the step is not stored: its transaction does not allow the checkpoint (${message}). If the method ` +
+        'sets a role or a setting in its transaction, reset it before the method returns.',
+      { cause: error },
     );
   }
 
@@ -48,7 +71,9 @@ export class StepTransactions {
     try {
       await watchdog.admit(client, era);
       const watch = TransactionWatch.on(client);
-      await answered(session.begin());
+      await answered(session.begin()).catch((error: unknown) => {
+        throw asEngineFailure(error);
+      });
       const { transaction } = session;
       const sql = database.join(transaction);
       const errorBehind = (error: unknown) => watch.errorBehind(error);
@@ -61,13 +86,14 @@ export class StepTransactions {
       await watch.requireOpen(what, sql);
       // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
       const { result, isQueued } = await answered(this.checkpointWithin(sql, checkpoint));
-      if (result === 'saved') await answered(session.commit());
+      if (result === 'saved') await answered(session.commit()).catch(asCommitFailure);
       else await answered(session.rollback()).catch(() => undefined);
       if (result === 'saved') watch.requireCommitted(what);
       if (result === 'saved' && isQueued) queued = checkpoint;
       return result;
     } catch (error) {
       await answered(session.rollback()).catch(() => undefined);
+      watchdog.spoiled(client, error);
       throw error;
     } finally {
       await session.release();
@@ -96,4 +122,9 @@ export class StepTransactions {
     }
     return { result: stored as CheckpointResult, isQueued: true };
   }
+}
+
+/** COMMIT runs the deferred triggers of the application: what these are answered with is a failure of the step. */
+function asCommitFailure(error: unknown): never {
+  throw concernsStatement(error) ? error : asEngineFailure(error);
 }

@@ -8,7 +8,7 @@ import { isToEnqueue, type EnqueuedRow, enqueued, enqueueParameters } from './lo
 import type { Query, SagaReader, Taken } from '../read/saga-reader.js';
 import type { Statements } from '../statements.js';
 import { type StoredSagaRow, toStoredSaga } from '../read/stored-saga-row.js';
-import { isTransientError } from '../connection/transient-errors.js';
+import { isOutage } from '../connection/transient-errors.js';
 
 interface LimitedRow {
   readonly taken: readonly string[];
@@ -217,7 +217,7 @@ export class SagaClaims {
         return;
       } catch (error) {
         // Then they wait until the lease runs out.
-        if (!isTransientError(error) || performance.now() + wait > until) return;
+        if (!isOutage(error) || performance.now() + wait > until) return;
         await sleep(wait);
       }
     }

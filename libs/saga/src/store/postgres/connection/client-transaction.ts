@@ -4,6 +4,7 @@ import type { PgClient } from './pg-types.js';
 import { withoutValues } from './redact-message.js';
 import type { JoinedTransaction } from './saga-database.js';
 import { TransactionWatch } from './transaction-watch.js';
+import { asEngineFailure } from './transient-errors.js';
 
 /**
  * The engine's statements in a transaction of the application, on the connection of pg that it uses. What they answer is
@@ -26,7 +27,7 @@ export class ClientTransaction implements JoinedTransaction {
     try {
       return (await client.query({ text, values: parameters, types: OWN_TYPES })).rows as Rows;
     } catch (error) {
-      throw withoutValues(error);
+      throw asEngineFailure(withoutValues(error));
     }
   }
 

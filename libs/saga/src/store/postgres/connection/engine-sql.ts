@@ -6,6 +6,7 @@ import { withoutValues } from './redact-message.js';
 import type { Sql } from './sql.js';
 import { type StatementWatchdog, watchdogOf } from './statement-watchdog.js';
 import { committed } from './transaction-watch.js';
+import { asEngineFailure, spoilsConnection } from './transient-errors.js';
 import { surviveLostConnections } from './survive-lost-connections.js';
 
 /** The engine's own statements, each its own transaction on a connection of the application's pool. */
@@ -85,6 +86,8 @@ export class EngineConnection implements JoinedTransaction {
   timeoutFactor = 1;
   private readonly open = new OpenTransaction();
   private isReleased = false;
+  /** Why the connection is not used again. */
+  private failure: Error | undefined;
   private readonly lost = (error?: Error): void => this.release(error);
 
   constructor(
@@ -107,7 +110,9 @@ export class EngineConnection implements JoinedTransaction {
       return rows as Rows;
     } catch (error) {
       logger?.logQueryError(withoutValues(error as Error), text);
-      throw this.sql.failure(text, error as Error);
+      const failure = asEngineFailure(this.sql.failure(text, error as Error));
+      if (spoilsConnection(failure)) this.failure = failure;
+      throw failure;
     }
   }
 
@@ -115,8 +120,11 @@ export class EngineConnection implements JoinedTransaction {
     return this.client;
   }
 
-  /** @param error why the connection cannot be used any more */
-  release(error?: Error): void {
+  /**
+   * Returns the connection to the pool, which closes it after an answer that spoils it.
+   * @param error why the connection cannot be used any more
+   */
+  release(error: Error | undefined = this.failure): void {
     if (this.isReleased) return;
     this.isReleased = true;
     this.client.removeListener('error', this.lost);

@@ -4,6 +4,8 @@ export interface PgPool {
   readonly options: { readonly connectionTimeoutMillis?: number; readonly max: number };
   /** The class of its clients. */
   readonly Client: new (options: object) => PgClient;
+  /** The application has ended the pool. */
+  readonly ending?: boolean;
   /** Those that are being connected included; not public, and may be missing. */
   readonly _clients?: readonly PgClient[];
   /** Lends a connection. */

@@ -1,7 +1,9 @@
+import { SagaUnavailableError } from '../../../errors.js';
 import { isolationOf } from './isolation.js';
 import { OWN_TYPES } from './own-types.js';
 import type { PgClient, PgPool, PgStatement, TakeClient } from './pg-types.js';
 import { TimelineGuard } from './timeline-guard.js';
+import { asEngineFailure, asUnreached, spoilsConnection } from './transient-errors.js';
 
 /** Looks at what is awaited, in a bound: a process that stood still misses its looks, and does not take that for silence. */
 const CHECKS_PER_TIMEOUT = 4;
@@ -75,12 +77,14 @@ export class StatementWatchdog {
    * error, so that the statement is made again: what it relies on may be gone.
    */
   connect(take: TakeClient): void {
+    // Nothing more comes of it, and its error would look like an outage.
+    if (this.pool.ending) return take(poolEnded(), undefined as never, () => undefined);
     const arrived = this.waitForConnection();
     const { era } = this.timeline;
     this.pool.connect((error, client, release) => {
       arrived();
-      if (error || (this.timeline.era === era && this.timeline.knows(client)))
-        return take(error, client, release);
+      if (error) return take(asUnreached(error), client, release);
+      if (this.timeline.era === era && this.timeline.knows(client)) return take(undefined, client, release);
       this.admit(client, era).then(
         () => take(undefined, client, release),
         (failure: Error) => (release(failure), take(failure, client, release)),
@@ -91,7 +95,11 @@ export class StatementWatchdog {
   /** The same, of one that was asked for elsewhere. Its user calls `admit` before the first statement. */
   async connected<T>(connection: Promise<T>): Promise<T> {
     const arrived = this.waitForConnection();
-    return connection.finally(arrived);
+    return connection
+      .catch((error: unknown) => {
+        throw asUnreached(error);
+      })
+      .finally(arrived);
   }
 
   /**
@@ -105,8 +113,13 @@ export class StatementWatchdog {
       if (this.timeline.era !== era) throw promoted();
     } catch (error) {
       end(client, error as Error);
-      throw error;
+      throw asEngineFailure(error);
     }
+  }
+
+  /** Closes a connection that is not returned to the pool by the engine, unless it can be used after this error. */
+  spoiled(client: PgClient, error: unknown): void {
+    if (spoilsConnection(error)) end(client, error as Error);
   }
 
   /** On whichever connection of the pool is free. */
@@ -119,7 +132,7 @@ export class StatementWatchdog {
         const send = () => this.watch(client, client.query<Row>(statement));
         isolation.alone(client, this, send).then(
           (result) => (release(), resolve(result)),
-          (failure: Error) => (release(failure), reject(failure)),
+          (failure: Error) => (release(failure), reject(asEngineFailure(failure))),
         );
       });
     });
@@ -183,6 +196,13 @@ export class StatementWatchdog {
     const message = `Connection terminated: PostgreSQL did not answer within ${Math.round(this.bound)} ms`;
     return Object.assign(new Error(message), { code: 'ETIMEDOUT' });
   }
+}
+
+function poolEnded(): SagaUnavailableError {
+  return new SagaUnavailableError(
+    'The application has ended the connections of its database, and sagas use them. End them after app.close(), or in ' +
+      'onApplicationShutdown.',
+  );
 }
 
 /** The connection is one of the new primary, or of the one before: the next one tells. */

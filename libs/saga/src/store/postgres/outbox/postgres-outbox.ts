@@ -1,7 +1,7 @@
 import type { OutgoingMessage } from '../../../engine/payload/outgoing-message.js';
 import type { JoinedTransaction } from '../connection/saga-database.js';
 import { sendWithin } from '../connection/transaction-watch.js';
-import { isTransientError } from '../connection/transient-errors.js';
+import { isOutage, isTransientError } from '../connection/transient-errors.js';
 
 /** A message to be sent, as a relay was given it. */
 export interface TakenMessage {
@@ -85,6 +85,10 @@ export class PostgresOutbox {
     schema: string,
   ) {
     this.s = `"${schema}"`;
+  }
+
+  isOutage(error: unknown): boolean {
+    return isOutage(error);
   }
 
   isTransient(error: unknown): boolean {

@@ -7,7 +7,7 @@ export type OverdueRow = Omit<OverdueSaga, 'correlationId' | 'slaAt'> & {
 };
 
 /** What `stats` returns. */
-export type StatsRow = Omit<StoreStats, 'oldestDue' | 'oldestMessage' | 'pausedSteps'> & {
+export type StatsRow = Omit<StoreStats, 'timelineGuard' | 'oldestDue' | 'oldestMessage' | 'pausedSteps'> & {
   readonly paused_steps: StoreStats['pausedSteps'];
   readonly oldest_due: number | null;
   readonly oldest_message: number | null;

@@ -3,6 +3,7 @@ import { OWN_TYPES } from '../connection/own-types.js';
 import type { PgClient } from '../connection/pg-types.js';
 import { withoutValues } from '../connection/redact-message.js';
 import type { JoinedTransaction } from '../connection/saga-database.js';
+import { asEngineFailure } from '../connection/transient-errors.js';
 import { typeOrm } from './typeorm-package.js';
 
 /**
@@ -53,6 +54,6 @@ async function send<Rows>(runner: QueryRunner, text: string, parameters?: unknow
   } catch (error) {
     const failure = withoutValues(error as Error);
     logger.logQueryError(failure, text, undefined, runner);
-    throw queryFailed(text, failure);
+    throw asEngineFailure(queryFailed(text, failure));
   }
 }
