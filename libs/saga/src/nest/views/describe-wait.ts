@@ -1,6 +1,7 @@
 import { fromNow } from '../../shared/duration-text.js';
 import { oneLine } from '../../shared/one-line.js';
 import type { WaitingFor } from './saga-snapshot.js';
+import type { WaitName, WAITS } from './waiting-for.js';
 
 /**
  * Describes what a saga waits for, as the rest of the sentence "It waits for …". The command line, the dashboard and the
@@ -13,42 +14,53 @@ export function describeWait(waitingFor: WaitingFor, now?: Date): string {
   const at = (word: string, time: Date) =>
     `${word} ${time.toISOString()}${now ? ` (${fromNow(time, now.getTime())})` : ''}`;
   const until = (time: Date | undefined) => (time ? `, ${at('until', time)}` : '');
-  switch (waitingFor.kind) {
-    case 'retry':
-      return `another attempt at step '${waitingFor.step}', ${at('at', waitingFor.at)}`;
-    case 'delay':
-      return `${delayed(waitingFor.step)}${until(waitingFor.until)}`;
-    case 'rate-limit':
-      return `the rate limit of ${waitingFor.step === undefined ? 'its name' : `step '${waitingFor.step}'`}${ofKey(waitingFor.key)}${until(waitingFor.until)}`;
-    case 'worker':
-      return `a worker, ${at('since', waitingFor.since)}: the workers are busy or stopped, or none has this version`;
-    case 'version':
-      return `a worker that has ${waitingFor.saga}@${waitingFor.version}, ${at('since', waitingFor.since)}`;
-    case 'concurrency':
-      if (waitingFor.step !== undefined) return slotOf(waitingFor, at('since', waitingFor.since));
-      return `its turn${ofKey(waitingFor.key)}, ${at('since', waitingFor.since)}: ${waitingFor.limit} sagas of its ${waitingFor.key === undefined ? 'name' : 'key'} are running, which is its concurrency`;
-    case 'lock':
-      return `the lock '${waitingFor.key}', which saga ${waitingFor.holder} holds`;
-    case 'sub-saga':
-      return `saga ${waitingFor.id}, which step '${waitingFor.step}' started`;
-    case 'remote-step':
-      return `handler '${waitingFor.handler}' of step '${waitingFor.step}', which is running (saga ${waitingFor.id})`;
-    case 'handler':
-      return `a worker with handler '${waitingFor.handler}' for step '${waitingFor.step}', ${at('since', waitingFor.since)}: ${handlerIs(waitingFor.deployed)}`;
-    case 'signal':
-      return `the signal '${waitingFor.signal}' ${waitingFor.during ? 'that confirms the compensation of' : 'for'} step '${waitingFor.step}'${until(waitingFor.until)}`;
-    case 'approval':
-      return `${approver(waitingFor)} to approve or reject step '${waitingFor.step}'${until(waitingFor.until)}`;
-    case 'paused-step':
-      return `an operator to resume step '${waitingFor.step}', ${at('since', waitingFor.since)}: paused${pausedBy(waitingFor)}`;
-    case 'paused':
-      return `an operator to resume it: paused${pausedBy(waitingFor)}`;
-    case 'person':
-      return `an operator${needingAttention(waitingFor.steps)}`;
-    default:
-      return kindOf(waitingFor);
-  }
+  // Only a snapshot of a later version of this package has another kind.
+  const sentence = SENTENCES[waitingFor.kind] as Sentence<WaitingFor> | undefined;
+  return sentence?.(waitingFor, { at, until }) ?? waitingFor.kind;
 }
+
+interface Times {
+  readonly at: (word: string, time: Date) => string;
+  readonly until: (time: Date | undefined) => string;
+}
+
+type Sentence<W> = (wait: W, times: Times) => string;
+
+/** The kinds that the table of waits has. */
+type Kind = (typeof WAITS)[WaitName]['kind'];
+
+/** A kind without a row in the table of waits does not compile. */
+const SENTENCES: {
+  readonly [K in WaitingFor['kind']]: K extends Kind ? Sentence<Extract<WaitingFor, { kind: K }>> : never;
+} = {
+  retry: ({ step, at: time }, { at }) => `another attempt at step '${step}', ${at('at', time)}`,
+  delay: ({ step, until: time }, { until }) => `${delayed(step)}${until(time)}`,
+  'rate-limit': ({ step, key, until: time }, { until }) =>
+    `the rate limit of ${step === undefined ? 'its name' : `step '${step}'`}${ofKey(key)}${until(time)}`,
+  worker: ({ since }, { at }) =>
+    `a worker, ${at('since', since)}: the workers are busy or stopped, or none has this version`,
+  version: ({ saga, version, since }, { at }) =>
+    `a worker that has ${saga}@${version}, ${at('since', since)}`,
+  concurrency: (wait, { at }) => {
+    const { step, key, limit, since } = wait;
+    if (step !== undefined) return slotOf(wait, at('since', since));
+    return `its turn${ofKey(key)}, ${at('since', since)}: ${limit} sagas of its ${key === undefined ? 'name' : 'key'} are running, which is its concurrency`;
+  },
+  lock: ({ key, holder }) => `the lock '${key}', which saga ${holder} holds`,
+  'sub-saga': ({ id, step }) => `saga ${id}, which step '${step}' started`,
+  'remote-step': ({ handler, step, id }) =>
+    `handler '${handler}' of step '${step}', which is running (saga ${id})`,
+  handler: ({ handler, step, since, deployed }, { at }) =>
+    `a worker with handler '${handler}' for step '${step}', ${at('since', since)}: ${handlerIs(deployed)}`,
+  signal: ({ signal, during, step, until: time }, { until }) =>
+    `the signal '${signal}' ${during ? 'that confirms the compensation of' : 'for'} step '${step}'${until(time)}`,
+  approval: (wait, { until }) =>
+    `${approver(wait)} to approve or reject step '${wait.step}'${until(wait.until)}`,
+  'paused-step': (wait, { at }) =>
+    `an operator to resume step '${wait.step}', ${at('since', wait.since)}: paused${pausedBy(wait)}`,
+  paused: (wait) => `an operator to resume it: paused${pausedBy(wait)}`,
+  person: ({ steps }) => `an operator${needingAttention(steps)}`,
+};
 
 function approver({ quorum, approvals = [] }: WaitingFor & { kind: 'approval' }): string {
   if (quorum === undefined) return 'an operator';
@@ -85,9 +97,4 @@ function needingAttention(steps: readonly string[]): string {
 
 function pausedBy({ by, reason }: { readonly by?: string; readonly reason?: string }): string {
   return `${by === undefined ? '' : ` by ${by}`}${reason ? `: ${oneLine(reason)}` : ''}`;
-}
-
-/** Only a snapshot of a later version of this package has another kind: the compiler checks that none is left out. */
-function kindOf(other: never): string {
-  return (other as WaitingFor).kind;
 }

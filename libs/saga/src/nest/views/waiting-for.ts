@@ -1,6 +1,12 @@
 import { approvalSignal, type SagaGraph, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { handlerOf } from '../../definition/options/handler-name.js';
-import { awaitsReply, awaitsSignal, awaitsSlot, isTerminal } from '../../machine/saga-state.js';
+import {
+  awaitsReply,
+  awaitsSignal,
+  awaitsSlot,
+  isTerminal,
+  needsOperator,
+} from '../../machine/saga-state.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { WaitingFor } from './saga-snapshot.js';
 import { isNearRetry } from '../../engine/run/near-retry.js';
@@ -17,7 +23,7 @@ import { awaitedBy } from '../../engine/run/run-children.js';
 export function toDate(ms: number | undefined): Date | undefined {
   return ms === undefined ? undefined : new Date(ms);
 }
-export function handlerOrItsStep(
+function handlerOrItsStep(
   step: string,
   { saga, deployed }: NonNullable<SnapshotContext['remote']>,
   now: number,
@@ -29,7 +35,7 @@ export function handlerOrItsStep(
     ? { kind: 'handler', ...asked, since: new Date(dueAt), deployed }
     : { kind: 'remote-step', ...asked };
 }
-export function signalAwaitedBy(saga: StoredSaga): WaitingFor | undefined {
+function signalAwaitedBy(saga: StoredSaga): WaitingFor | undefined {
   const { state } = saga;
   const kinds = KIND.waiting | KIND.compensating | TIMED;
   for (const [step, one] of ownStepsOfKinds(state.steps, kinds)) {
@@ -61,7 +67,7 @@ function slotAwaitedBy({ state }: StoredSaga, graph: SagaGraph | undefined): Wai
     ...(slot!.key !== undefined && { key: slot!.key }),
   };
 }
-export function paused({ operations }: StoredSaga): WaitingFor {
+function paused({ operations }: StoredSaga): WaitingFor {
   const last = operations?.findLast(({ action }) => action === 'pause');
   return {
     kind: 'paused',
@@ -70,7 +76,7 @@ export function paused({ operations }: StoredSaga): WaitingFor {
   };
 }
 /** The worker that has it waits itself. What is in progress is still to be done, as far as is stored. */
-export function keepsForRetry({ state }: StoredSaga, graph: SagaGraph, now: number): boolean {
+function keepsForRetry({ state }: StoredSaga, graph: SagaGraph, now: number): boolean {
   const next = decide(graph, state, now);
   return next.actions.length === 0 && isNearRetry(next, state, now);
 }
@@ -80,8 +86,6 @@ function pausedStepOf(
   { graph, pauses = [], now }: SnapshotContext,
 ): WaitingFor | undefined {
   if (!graph || pauses.length === 0) return undefined;
-  const isHeld = saga.lockedBy !== undefined;
-  if (isHeld || saga.dueAt! <= now) return undefined;
   const paused = new Set(pauses.map(({ step }) => step));
   const [action] = holdPaused(graph, decide(graph, saga.state, now), paused).held ?? [];
   const pause = action && pauses.find(({ step }) => step === action.node.name);
@@ -90,54 +94,198 @@ function pausedStepOf(
   return { kind: 'paused-step', step: pause.step, ...who, since: new Date(at) };
 }
 
-export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFor | undefined {
-  const { graph, now, limit, remote } = around;
-  const { status, steps } = saga.state;
-  // Steps of one that was aborted stay as they were.
-  if (isTerminal(status)) return undefined;
-  if (status === 'paused') return paused(saga);
-  if (status === 'stuck' || status === 'suspended') {
-    return { kind: 'person', steps: [...new Set(permanentlyFailed(saga, graph))] };
+/** The step, or item, whose time comes first: of its next attempt, of its rate limit, or of its delay. */
+function timeAwaitedBy({ state }: StoredSaga, now: number): WaitingFor | undefined {
+  const later = [...stepsOfKinds(state.steps, TIMED)].filter(([, { retryAt = 0 }]) => retryAt > now);
+  const [first] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!);
+  if (!first) return undefined;
+  const [step, { permit, limitKey, retryAt, attempts }] = first;
+  if (permit !== undefined && isSameTime(permit, retryAt!)) {
+    const key = limitKey === undefined ? {} : { key: limitKey };
+    return { kind: 'rate-limit', step, ...key, until: new Date(permit) };
   }
-  const { lock } = saga;
-  const startsAt = status === 'running' ? startTimeOf(saga.state, now) : undefined;
-  if (startsAt !== undefined) return { kind: 'delay', until: new Date(startsAt) };
-  if (lock?.holder !== undefined) return { kind: 'lock', key: lock.key, holder: lock.holder };
-  const held = pausedStepOf(saga, around);
-  if (held) return held;
+  return attempts > 0
+    ? { kind: 'retry', step, at: new Date(retryAt!) }
+    : { kind: 'delay', step, until: new Date(retryAt!) };
+}
+
+/** The times of a saga whose next turn is to come, and that no worker holds or that its worker keeps for it. */
+function isTimed(saga: StoredSaga, { graph, now }: SnapshotContext): boolean {
+  if (saga.dueAt === undefined) return false;
+  return saga.lockedBy === undefined || (graph !== undefined && keepsForRetry(saga, graph, now));
+}
+
+function timed(kind: WaitingFor['kind']): WaitRow['find'] {
+  return (saga, around) => {
+    const wait = isTimed(saga, around) ? timeAwaitedBy(saga, around.now) : undefined;
+    return wait?.kind === kind ? wait : undefined;
+  };
+}
+
+/** The step that was first to wait for a signal, if this is how it waits. */
+function awaiting(isIt: (wait: WaitingFor) => boolean): WaitRow['find'] {
+  return (saga) => {
+    const wait = signalAwaitedBy(saga);
+    return wait && isIt(wait) ? wait : undefined;
+  };
+}
+
+/** The remote step for whose handler the saga waits, if the handler runs (`remote-step`), or is to be run. */
+function handlerAwaitedBy(
+  saga: StoredSaga,
+  { remote, now }: SnapshotContext,
+  kind: WaitingFor['kind'],
+): WaitingFor | undefined {
   const [awaited] = awaitedBy(saga.state);
-  if (awaited && saga.lockedBy === undefined && !(saga.dueAt! <= now))
-    return remote ? handlerOrItsStep(awaited.step, remote, now) : { kind: 'sub-saga', ...awaited };
-  const waits = signalAwaitedBy(saga);
-  if (waits && saga.lockedBy === undefined && !(saga.dueAt! <= now)) return waits;
-  const queued = slotAwaitedBy(saga, graph);
-  if (queued && saga.lockedBy === undefined && !(saga.dueAt! <= now)) return queued;
-  if (saga.dueAt === undefined) return undefined;
-  const isHeld = saga.lockedBy !== undefined && saga.dueAt > now;
-  if (isHeld && !(graph && keepsForRetry(saga, graph, now))) return undefined;
-  if (saga.dueAt <= now) {
-    const since = new Date(saga.dueAt);
-    const isCrowded = limit !== undefined && (saga.slotsTaken ?? 0) >= limit;
-    const { limitKey: key } = saga;
-    if (isCrowded) return { kind: 'concurrency', limit, ...(key !== undefined && { key }), since };
-    return graph
-      ? { kind: 'worker', since }
-      : { kind: 'version', saga: saga.name, version: saga.version, since };
+  const wait = awaited && remote && handlerOrItsStep(awaited.step, remote, now);
+  return wait?.kind === kind ? wait : undefined;
+}
+
+/** A kind of wait. */
+interface WaitRow {
+  /** As a snapshot shows it. */
+  readonly kind: WaitingFor['kind'];
+  /** Where what is waited for is stored: a saga that becomes due before looks there again, and continues to wait. */
+  readonly storedIn: string;
+  /** Who ends it. `time`: the saga is due then, and a worker claims it. All but `time` and `worker` may have no due time. */
+  readonly endedBy: 'time' | 'signal' | 'saga' | 'slot' | 'operator' | 'worker';
+  /** True: only of a saga that no worker holds, and that is not due. */
+  readonly rests?: true;
+  readonly find: (saga: StoredSaga, around: SnapshotContext) => WaitingFor | undefined;
+}
+
+/**
+ * The kinds of wait: in this order a saga is asked what it waits for. A kind that is added needs a row here, a sentence in
+ * describe-wait.ts, and a scene in the test that tries each operation on each wait (test/waits).
+ */
+export const WAITS = {
+  'paused saga': {
+    ...{ kind: 'paused', storedIn: 'instance.status, and operation for who and why', endedBy: 'operator' },
+    find: (saga) => (saga.state.status === 'paused' ? paused(saga) : undefined),
+  },
+  attention: {
+    ...{ kind: 'person', storedIn: 'instance.status and failure', endedBy: 'operator' },
+    find: (saga, { graph }) =>
+      needsOperator(saga.state.status)
+        ? { kind: 'person', steps: [...new Set(permanentlyFailed(saga, graph))] }
+        : undefined,
+  },
+  'start time': {
+    ...{ kind: 'delay', storedIn: 'instance.starts_at', endedBy: 'time' },
+    find: ({ state }, { now }) => {
+      const until = state.status === 'running' ? startTimeOf(state, now) : undefined;
+      return until === undefined ? undefined : { kind: 'delay', until: new Date(until) };
+    },
+  },
+  lock: {
+    ...{ kind: 'lock', storedIn: 'instance.lock_state and lock_position', endedBy: 'saga' },
+    find: ({ lock }) =>
+      lock?.holder === undefined ? undefined : { kind: 'lock', key: lock.key, holder: lock.holder },
+  },
+  'paused step': {
+    ...{ kind: 'paused-step', storedIn: 'step_pause', endedBy: 'operator', rests: true },
+    find: pausedStepOf,
+  },
+  'sub-saga': {
+    ...{ kind: 'sub-saga', storedIn: 'step.progress.child', endedBy: 'saga', rests: true },
+    find: ({ state }, { remote }) => {
+      const [awaited] = awaitedBy(state);
+      return awaited && !remote ? { kind: 'sub-saga', ...awaited } : undefined;
+    },
+  },
+  'remote step': {
+    ...{ kind: 'remote-step', storedIn: 'step.progress.child', endedBy: 'saga', rests: true },
+    find: (saga, around) => handlerAwaitedBy(saga, around, 'remote-step'),
+  },
+  'remote handler': {
+    ...{ kind: 'handler', storedIn: 'step.progress.child', endedBy: 'worker', rests: true },
+    find: (saga, around) => handlerAwaitedBy(saga, around, 'handler'),
+  },
+  signal: {
+    ...{ kind: 'signal', storedIn: 'step.progress.wait', endedBy: 'signal', rests: true },
+    find: awaiting((wait) => wait.kind === 'signal' && wait.during === undefined),
+  },
+  approval: {
+    ...{
+      kind: 'approval',
+      storedIn: 'step.progress.wait, operation and task',
+      endedBy: 'signal',
+      rests: true,
+    },
+    find: awaiting(({ kind }) => kind === 'approval'),
+  },
+  'compensation reply': {
+    ...{ kind: 'signal', storedIn: 'step.progress.wait', endedBy: 'signal', rests: true },
+    find: awaiting((wait) => wait.kind === 'signal' && wait.during !== undefined),
+  },
+  'step slot': {
+    ...{ kind: 'concurrency', storedIn: 'step.progress.slot and step_slot', endedBy: 'slot', rests: true },
+    find: (saga, { graph }) => slotAwaitedBy(saga, graph),
+  },
+  'saga slot': {
+    ...{ kind: 'concurrency', storedIn: 'concurrency', endedBy: 'worker' },
+    find: (saga, { limit, now }) => {
+      const { limitKey: key, slotsTaken = 0 } = saga;
+      if (!(saga.dueAt! <= now) || limit === undefined || slotsTaken < limit) return undefined;
+      return {
+        ...{ kind: 'concurrency', limit, ...(key !== undefined && { key }) },
+        since: new Date(saga.dueAt!),
+      };
+    },
+  },
+  worker: {
+    ...{ kind: 'worker', storedIn: 'instance.due_at', endedBy: 'worker' },
+    find: ({ dueAt }, { graph, now }) =>
+      graph && dueAt! <= now ? { kind: 'worker', since: new Date(dueAt!) } : undefined,
+  },
+  version: {
+    ...{ kind: 'version', storedIn: 'instance.due_at', endedBy: 'worker' },
+    find: ({ name, version, dueAt }, { now }) =>
+      dueAt! <= now ? { kind: 'version', saga: name, version, since: new Date(dueAt!) } : undefined,
+  },
+  'rate limit of the saga': {
+    ...{ kind: 'rate-limit', storedIn: 'instance.progress.turn', endedBy: 'time' },
+    find: (saga, around) => {
+      const { turn } = saga.state;
+      if (!isTimed(saga, around) || typeof turn !== 'object' || turn.at <= around.now) return undefined;
+      const key = turn.key === undefined ? {} : { key: turn.key };
+      return { kind: 'rate-limit', ...key, until: new Date(turn.at) };
+    },
+  },
+  'rate limit of a step': {
+    ...{ kind: 'rate-limit', storedIn: 'step.retry_at and progress.permit', endedBy: 'time' },
+    find: timed('rate-limit'),
+  },
+  retry: { kind: 'retry', storedIn: 'step.retry_at', endedBy: 'time', find: timed('retry') },
+  'step delay': { kind: 'delay', storedIn: 'step.retry_at', endedBy: 'time', find: timed('delay') },
+  // A worker could not read a sub-saga that it needs, and has given the saga back until another may.
+  'given back': {
+    ...{ kind: 'delay', storedIn: 'instance.due_at', endedBy: 'time' },
+    find: (saga, around) =>
+      isTimed(saga, around) ? { kind: 'delay', until: new Date(saga.dueAt!) } : undefined,
+  },
+} satisfies Record<string, WaitRow>;
+
+/** The name of a kind of wait. */
+export type WaitName = keyof typeof WAITS;
+
+/** What a saga waits for, with the name of that kind of wait. Undefined: a worker advances it, it has ended, or nothing explains it. */
+export function waitOf(
+  saga: StoredSaga,
+  around: SnapshotContext,
+): { readonly name: WaitName; readonly wait: WaitingFor } | undefined {
+  // Steps of one that was aborted stay as they were.
+  if (isTerminal(saga.state.status)) return undefined;
+  const rests = saga.lockedBy === undefined && !(saga.dueAt! <= around.now);
+  for (const [name, row] of Object.entries<WaitRow>(WAITS)) {
+    const wait = row.rests && !rests ? undefined : row.find(saga, around);
+    if (wait) return { name: name as WaitName, wait };
   }
-  const { turn } = saga.state;
-  if (typeof turn === 'object' && turn.at > now) {
-    const key = turn.key === undefined ? {} : { key: turn.key };
-    return { kind: 'rate-limit', ...key, until: new Date(turn.at) };
-  }
-  const later = [...stepsOfKinds(steps, TIMED)].filter(([, s]) => s.retryAt !== undefined && s.retryAt > now);
-  const [key, step] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!)[0] ?? [];
-  if (step?.permit !== undefined && isSameTime(step.permit, step.retryAt!)) {
-    const limitKey = step.limitKey === undefined ? {} : { key: step.limitKey };
-    return { kind: 'rate-limit', step: key!, ...limitKey, until: new Date(step.permit) };
-  }
-  return step && step.attempts > 0
-    ? { kind: 'retry', step: key!, at: new Date(step.retryAt!) }
-    : { kind: 'delay', step: key, until: new Date(step?.retryAt ?? saga.dueAt) };
+  return undefined;
+}
+
+export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFor | undefined {
+  return waitOf(saga, around)?.wait;
 }
 /** The database rounds times to microseconds, but not those in JSON. */
 function isSameTime(one: number, other: number): boolean {
