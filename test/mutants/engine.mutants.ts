@@ -243,8 +243,15 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let the slowest answer set the clock',
-    find: 'if (this.offset !== undefined && offset < this.offset - (now - this.learntAt) * DRIFT) return;',
-    replace: '',
+    find: 'if (this.offset === undefined || this.offset < least || this.offset > most) this.offset = least;',
+    replace: 'this.offset = most - most + least;',
+    killers: [specs('store-clock')],
+  },
+  {
+    name: 'keep the time of a clock that was set back',
+    find: 'if (this.offset === undefined || this.offset < least || this.offset > most) this.offset = least;',
+    replace:
+      'if (this.offset === undefined || this.offset < least || most === Infinity) this.offset = least;',
     killers: [specs('store-clock')],
   },
   {

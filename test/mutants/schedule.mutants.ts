@@ -73,4 +73,22 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     replace: 'this.dueAt.set(name, Infinity);',
     killers: processes,
   },
+  {
+    name: 'start nothing until the clock has come back to where it was set back from',
+    find: 'if (stored.decidedUntil - now > SET_BACK) return { decidedUntil: now };',
+    replace: '',
+    killers: [specs('schedule/saga-schedules')],
+  },
+  {
+    name: 'look at a schedule when its timer ends, however long the machine has slept',
+    find: 'clock.after(Math.min(Math.max(wait, 0), LONGEST_WAIT), () => {\n      this.look();',
+    replace: 'clock.after(Math.min(Math.max(wait, 0), 1_000 * LONGEST_WAIT), () => {\n      this.look();',
+    killers: [specs('schedule/saga-schedules')],
+  },
+  {
+    name: 'wait for ever for the input of a schedule',
+    find: 'return await Promise.race([input, late]);',
+    replace: 'late.catch(() => undefined);\n      return await input;',
+    killers: [specs('schedule/saga-schedules')],
+  },
 ];

@@ -37,15 +37,22 @@ export const STEP_PAUSE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'wake sagas whose row names a step that only begins like the one that was resumed',
-    find: "AND string_to_array(i.step, ', ') @> ARRAY[$2::text] AND i.updated_at",
-    replace: 'AND position($2::text IN i.step) > 0 AND i.updated_at',
+    find: "AND string_to_array(i.step, ', ') @> ARRAY[$2::text]`;",
+    replace: 'AND position($2::text IN i.step) > 0`;',
     killers: contract('a pause of a step'),
   },
   {
     name: 'never continue a resume whose process was lost',
-    find: 'if (resumed && now - resumed.at > LONGEST_RESUME)',
+    find: 'if (resumed && !isWithin(resumed.at, LONGEST_RESUME, now))',
     replace: 'if (resumed && now < resumed.at)',
-    killers: [specs('operate/step-pauses')],
+    killers: [specs('operate/step-pauses'), specs('pause/step-pauses')],
+  },
+  {
+    name: 'wake only sagas that came to rest before the step was resumed, by the clock of the database',
+    find: "`i.name = $1 AND i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND i.finished_at IS NULL",
+    replace:
+      "`i.name = $1 AND i.updated_at <= now() AND i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND i.finished_at IS NULL",
+    killers: contract('a pause of a step'),
   },
   {
     name: 'claim before the pauses are known',

@@ -71,9 +71,9 @@ afterEach(async () => {
   engines = [];
 });
 
-function scene(): Scene {
+function scene(now?: () => number): Scene {
   const hub = new MemoryWakeupHub();
-  const store = new UnreliableStore({ wakeup: hub.wakeup(), manager: {} as EntityManager });
+  const store = new UnreliableStore({ wakeup: hub.wakeup(), manager: {} as EntityManager, now });
   return {
     store,
     engine: async (sagas, options = {}) => {
@@ -111,6 +111,28 @@ function scene(): Scene {
 const newOrder = (given: Partial<NewSaga> = {}) => ({
   ...{ id: uuidv7(), fresh: true, name: 'order', version: 1, priority: 0, step: 'book' },
   ...given,
+});
+
+test('an engine takes dates by the clock of the database from its first call on, also if it runs no sagas', async () => {
+  const ahead = 3_600_000;
+  const { engine } = scene(() => Date.now() + ahead);
+  const client = await engine([], { worker: undefined });
+  expect(Math.abs(client.now() - Date.now() - ahead)).toBeLessThan(60_000);
+});
+
+test('a saga that is started after the clock of the database was set back by an hour does not time out', async () => {
+  @Saga({ name: 'order', timeout: '30m' })
+  class Order {
+    @Step() book() {}
+  }
+  let ahead = 3_600_000;
+  const { engine } = scene(() => Date.now() + ahead);
+  const running = await engine([Order]);
+  ahead = 0;
+  const saga = newOrder({ timeout: 1_800_000 });
+  await running.submit(saga);
+  expect((await running.waiters.wait(saga.id)).state.status).toBe('completed');
+  expect(Math.abs(running.now() - Date.now())).toBeLessThan(60_000);
 });
 
 test('an engine runs sagas although the database could not be prepared for the first one', async () => {

@@ -22,36 +22,54 @@ describe("a process's estimate of the database's time", () => {
   test('goes on from the last answer', () => {
     const { time, clock } = scene();
     time.monotonic = 100;
-    clock.observe(5_000);
+    clock.observe(5_000, 100);
     time.monotonic = 350;
     expect(clock.now()).toBe(5_250);
   });
 
   test('does not go back after an answer that took long', () => {
     const { time, clock } = scene();
-    clock.observe(5_000);
+    clock.observe(5_000, 0);
     time.monotonic = 4_000;
     // Sent at 6,000, received at 9,000.
-    clock.observe(6_000);
+    clock.observe(6_000, 1_000);
     expect(clock.now()).toBe(9_000);
+  });
+
+  test('does not go back after an answer that a process received when it went on after it was suspended', () => {
+    const { time, clock } = scene();
+    clock.observe(5_000, 0);
+    time.monotonic = 3_600_000;
+    clock.observe(5_010, 5);
+    expect(clock.now()).toBe(3_605_000);
   });
 
   test('is put right by an answer that was quicker than those before', () => {
     const { time, clock } = scene();
-    clock.observe(5_000);
+    clock.observe(5_000, 0);
     time.monotonic = 10;
-    clock.observe(5_200);
+    clock.observe(5_200, 5);
     expect(clock.now()).toBe(5_200);
   });
 
-  test('follows a clock that was set back, as fast as clocks may drift', () => {
+  test.each([[100], [3_600_000]])(
+    'follows a clock that was set back by %i ms with the first answer',
+    (back) => {
+      const { time, clock } = scene();
+      clock.observe(10_000_000, 0);
+      time.monotonic = 1_000;
+      clock.observe(10_001_000 - back, 998);
+      expect(clock.now()).toBe(10_001_000 - back);
+    },
+  );
+
+  test('is ahead of a slower clock by no more than an answer takes', () => {
     const { time, clock } = scene();
-    clock.observe(5_000);
-    time.monotonic = 1_000;
-    clock.observe(5_900);
-    expect(clock.now()).toBe(6_000);
-    time.monotonic = 20_000;
-    clock.observe(24_900);
-    expect(clock.now()).toBe(24_900);
+    clock.observe(0, 0);
+    for (time.monotonic = 10_000; time.monotonic < 10_000_000; time.monotonic += 10_000) {
+      const real = time.monotonic * 0.999;
+      clock.observe(real, time.monotonic - 20);
+      expect(clock.now() - real).toBeLessThanOrEqual(20);
+    }
   });
 });

@@ -1,30 +1,32 @@
 import type { Clock } from './clock.js';
 
-/** How far (of the time that has passed) this process's clock may run ahead of the database's. */
-const DRIFT = 0.01;
-
-/** The database's time, as well as this process knows it: never ahead of it by more than clocks drift between two looks. */
+/**
+ * The database's time, as well as this process knows it: ahead of it by no more than the last answer took. An answer bounds it on both
+ * sides: its time was read after the question was sent, and before the answer arrived.
+ */
 export class StoreClock {
   private offset: number | undefined;
-  /** Monotonic time of the look that gave the offset. */
-  private learntAt = 0;
 
-  constructor(private readonly clock: Clock) {}
+  constructor(private readonly clock: Pick<Clock, 'monotonic' | 'wall'>) {}
 
   /**
-   * Learns from an answer of the database that gave its time. It is behind by as long as the answer was in progress, or
-   * this process was stopped: the one that was the quickest counts, until clocks may have drifted further than that.
+   * Learns from an answer of the database that gave its time. It is behind by as long as the answer was on its way, or this process was
+   * suspended, so the quickest answer counts. One that cannot be as late as it would have to be says that the clock was set back, or
+   * that another server answers whose clock is behind.
+   * @param sentAt monotonic time, not after the database read its clock
    */
-  observe(storeNow: number): void {
-    const now = this.clock.monotonic();
-    const offset = storeNow - now;
-    if (this.offset !== undefined && offset < this.offset - (now - this.learntAt) * DRIFT) return;
-    this.offset = offset;
-    this.learntAt = now;
+  observe(storeNow: number, sentAt: number): void {
+    const [least, most] = [storeNow - this.clock.monotonic(), storeNow - sentAt];
+    if (this.offset === undefined || this.offset < least || this.offset > most) this.offset = least;
   }
 
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch. Before the first answer, the time of this machine. */
   now(): number {
     return this.offset === undefined ? this.clock.wall() : this.clock.monotonic() + this.offset;
   }
+}
+
+/** A time that was stored less than so many milliseconds ago. One that is yet to come was stored before the clock was set back. */
+export function isWithin(time: number, span: number, now: number): boolean {
+  return time <= now && now - time < span;
 }

@@ -16,8 +16,8 @@ export interface ScheduleOptions {
   /** The IANA time zone of the expression, such as `'Europe/Berlin'`. Default: `'UTC'`. */
   timezone?: string;
   /**
-   * Returns the input of the saga that starts at a tick, or a promise of it. `@Saga({ input })` validates it. If it throws,
-   * the error is logged, and the tick is tried again after 30 s. Default: no input.
+   * Returns the input of the saga that starts at a tick, or a promise of it. `@Saga({ input })` validates it. If it throws, or does
+   * not settle within 30 s, the error is logged, and the tick is tried again after 30 s. Default: no input.
    */
   input?: (tick: ScheduleTick) => unknown;
   /**

@@ -1,4 +1,5 @@
 import { log } from '../../../../../test/fixtures/run-of.js';
+import { systemClock } from '../../shared/clock.js';
 import type { StoredStepPause } from '../ports/step-pause.js';
 import { StepPauses } from './step-pauses.js';
 
@@ -9,6 +10,7 @@ const paused = (step: string, given: Partial<StoredStepPause> = {}): StoredStepP
 
 function scene() {
   const stored = { pauses: [] as StoredStepPause[], now: 0, reads: 0, fails: false };
+  const observed: number[] = [];
   const woken: string[] = [];
   const changed: string[] = [];
   const pauses = new StepPauses({
@@ -26,10 +28,12 @@ function scene() {
       isTransient: () => true,
     },
     retry: { run: (call) => call() },
+    clock: systemClock,
+    storeClock: { observe: (now) => observed.push(now) },
     changed: (sagas) => changed.push(...sagas),
     log,
   });
-  return { pauses, stored, woken, changed };
+  return { pauses, stored, woken, changed, observed };
 }
 
 describe('the paused steps that a process knows of', () => {
@@ -79,6 +83,14 @@ describe('the paused steps that a process knows of', () => {
       paused('charge', { resumed: { at: 1_000 } }),
       paused('ship', { resumed: { at: 19_000 } }),
     ];
+    await pauses.known();
+    expect(woken).toEqual(['charge']);
+  });
+
+  test('so is one whose process was lost before the clock of the database was set back', async () => {
+    const { pauses, stored, woken } = scene();
+    stored.now = 1_000;
+    stored.pauses = [paused('charge', { resumed: { at: 3_600_000 } })];
     await pauses.known();
     expect(woken).toEqual(['charge']);
   });

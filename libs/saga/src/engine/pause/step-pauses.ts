@@ -1,3 +1,5 @@
+import type { Clock } from '../../shared/clock.js';
+import { isWithin, type StoreClock } from '../../shared/store-clock.js';
 import { serializeError } from '../payload/serialize-error.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { SagaStore } from '../ports/saga-store.js';
@@ -10,6 +12,8 @@ const LONGEST_RESUME = 10_000;
 export interface StepPausesPorts {
   readonly store: Pick<SagaStore, 'pauses' | 'isTransient'>;
   readonly retry: Pick<StoreRetry, 'run'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly storeClock: Pick<StoreClock, 'observe'>;
   readonly log: EngineLog;
   /** The steps of the sagas of these names that are paused are others. */
   readonly changed: (sagas: ReadonlySet<string>) => void;
@@ -105,7 +109,10 @@ export class StepPauses implements KnownPauses {
   }
 
   private async read(): Promise<void> {
-    const { pauses, now } = await this.ports.store.pauses.all(0);
+    const { store, clock, storeClock } = this.ports;
+    const sentAt = clock.monotonic();
+    const { pauses, now } = await store.pauses.all(0);
+    storeClock.observe(now, sentAt);
     const before = this.bySaga;
     this.bySaga = namesOf(pauses);
     this.pauses = pauses.filter(({ resumed }) => !resumed);
@@ -113,7 +120,7 @@ export class StepPauses implements KnownPauses {
     const changed = differences(before, this.bySaga);
     if (changed.size > 0) this.ports.changed(changed);
     for (const { saga, step, resumed } of pauses)
-      if (resumed && now - resumed.at > LONGEST_RESUME) await this.ports.store.pauses.wake({ saga, step });
+      if (resumed && !isWithin(resumed.at, LONGEST_RESUME, now)) await store.pauses.wake({ saga, step });
   }
 }
 

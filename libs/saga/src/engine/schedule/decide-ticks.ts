@@ -4,6 +4,9 @@ import type { StoredSchedule } from '../ports/stored-schedule.js';
 /** With `catchUp: 'none'`, the last missed tick still starts a saga if it is no older (ms): a deployment takes a moment. */
 export const LATEST_WITHOUT_CATCH_UP = 60_000;
 
+/** What was decided for a time that is so far ahead (ms) was decided before the clock was set back. */
+const SET_BACK = 1_000;
+
 /** What there is to decide. */
 export interface DueTicks {
   /** The tick that starts a saga, unless an earlier one has not ended. Undefined: none does. */
@@ -17,6 +20,8 @@ type Decided = Pick<StoredSchedule, 'decidedUntil' | 'paused'> & ScheduleRule;
 
 /** Returns what is due by now, one saga at a time. Undefined: nothing. */
 export function dueTicks(schedule: SagaSchedule, stored: Decided, now: number): DueTicks | undefined {
+  // Ticks that come again are decided again: the saga that such a tick has started is found by its correlation id.
+  if (stored.decidedUntil - now > SET_BACK) return { decidedUntil: now };
   const first = schedule.next(stored.decidedUntil);
   if (first > now) return undefined;
   const isMissed = schedule.next(first) <= now || now - first > LATEST_WITHOUT_CATCH_UP;

@@ -1,5 +1,4 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
-import { LONGEST_TIMER } from '../../definition/options/duration.js';
 import type { SagaSchedule } from '../../definition/options/schedule-options.js';
 import { SagaConflictError, SagaStateError } from '../../errors.js';
 import type { Clock, Timer } from '../../shared/clock.js';
@@ -21,6 +20,10 @@ import { dueTicks, isSameTimes } from './decide-ticks.js';
 const AFTER_FAILURE = 30_000;
 /** The same if the database cannot be reached. */
 const AFTER_OUTAGE = 1_000;
+/** Milliseconds for which the input of a schedule is waited for. */
+const INPUT_MAX_WAIT_MS = 30_000;
+/** Schedules are looked at this often (ms) at least: the machine may have slept, and clocks may have been set. */
+const LONGEST_WAIT = 60_000;
 /** A tick that the database's clock has not reached yet is looked at again after this time (ms). */
 const AGAIN_AFTER = 10;
 /** The semantic lock of the sagas of a schedule with `overlap: 'queue'`. */
@@ -51,9 +54,13 @@ export class SagaSchedules {
   private readonly graphs: ReadonlyMap<string, ScheduledGraph>;
   /** When each is looked at next. */
   private readonly dueAt = new Map<string, number>();
+  /** Those that are being looked at. */
+  private readonly working = new Map<string, Promise<void>>();
   private timer: Timer | undefined;
-  private working: Promise<void> | undefined;
+  private lookedAt = -Infinity;
   private closed = false;
+  private close!: () => void;
+  private readonly closing = new Promise<void>((resolve) => (this.close = resolve));
 
   constructor(
     graphs: readonly SagaGraph[],
@@ -72,8 +79,9 @@ export class SagaSchedules {
   /** Afterwards no tick is in progress. */
   async stop(): Promise<void> {
     this.closed = true;
+    this.close();
     this.ports.clock.cancel(this.timer);
-    await this.working;
+    await Promise.all(this.working.values());
   }
 
   /** Starts a saga now, beside the ticks. @throws SagaStateError if the last one has not ended and `overlap` is 'skip' */
@@ -99,30 +107,47 @@ export class SagaSchedules {
   }
 
   private arm(): void {
-    if (this.closed) return;
     const { clock, storeClock } = this.ports;
-    const wait = Math.min(...this.dueAt.values()) - storeClock.now();
-    this.timer = clock.after(Math.min(Math.max(wait, 0), LONGEST_TIMER), () => {
-      this.working = this.work().finally(() => this.arm());
+    clock.cancel(this.timer);
+    if (this.closed) return;
+    const next = [...this.dueAt].flatMap(([name, at]) => (this.working.has(name) ? [] : [at]));
+    const wait = Math.min(...next, Infinity) - storeClock.now();
+    this.timer = clock.after(Math.min(Math.max(wait, 0), LONGEST_WAIT), () => {
+      this.look();
+      this.arm();
     });
     this.timer.unref();
   }
 
-  private async work(): Promise<void> {
+  /** Looks at those that are due. One that takes its time holds no other back. */
+  private look(): void {
     const now = this.ports.storeClock.now();
-    const due = [...this.dueAt].filter(([, at]) => at <= now).map(([name]) => name);
+    // The clock was set back: what is due next is not what it was.
+    if (now < this.lookedAt) for (const name of this.dueAt.keys()) this.dueAt.set(name, now);
+    this.lookedAt = now;
+    const due = [...this.dueAt].filter(([name, at]) => at <= now && !this.working.has(name));
     if (due.length === 0) return;
-    try {
-      const stored = await this.read();
-      for (const name of due.sort()) await this.decideAll(this.graphs.get(name)!, stored.get(name));
-    } catch (error) {
-      this.failed(due, error, 'Schedules could not be read');
+    const names = due.map(([name]) => name).sort();
+    const reading = this.read();
+    reading.catch((error: unknown) => this.failed(names, error, 'Schedules could not be read'));
+    for (const name of names) {
+      const work = reading.then(
+        (stored) => this.decideAll(this.graphs.get(name)!, stored.get(name)),
+        () => undefined,
+      );
+      const ended = work.finally(() => {
+        this.working.delete(name);
+        this.arm();
+      });
+      this.working.set(name, ended);
     }
   }
 
   private async read(): Promise<Map<string, StoredSchedule>> {
-    const { schedules, now } = await this.ports.store.schedules();
-    this.ports.storeClock.observe(now);
+    const { store, clock, storeClock } = this.ports;
+    const sentAt = clock.monotonic();
+    const { schedules, now } = await store.schedules();
+    storeClock.observe(now, sentAt);
     return new Map(schedules.map((one) => [one.saga, one]));
   }
 
@@ -199,12 +224,13 @@ export class SagaSchedules {
     tick: number | undefined,
     prepared?: Omit<NewSaga, 'leased'>,
   ): Promise<ScheduleEdited | undefined> {
-    const { store, storeClock } = this.ports;
+    const { store, clock, storeClock } = this.ports;
     const { name, schedule } = graph;
+    const sentAt = clock.monotonic();
     let skippedFor: string | undefined;
     const edited = await store.editSchedule(name, (stored, now): ScheduleEdit | undefined => {
       skippedFor = undefined;
-      storeClock.observe(now);
+      storeClock.observe(now, sentAt);
       const due = stored && dueTicks(schedule, stored, now);
       if (!due || (due.tick !== undefined && due.tick !== tick)) return undefined;
       const decided = {
@@ -248,7 +274,7 @@ export class SagaSchedules {
   ): Promise<Omit<NewSaga, 'leased'>> {
     const { definitions, newId, maxPayloadBytes } = this.ports;
     const { schedule } = graph;
-    const given = await schedule.input?.({ at: new Date(at), triggered });
+    const given = await this.settled(schedule.input?.({ at: new Date(at), triggered }));
     const input = graph.input === undefined ? given : await definitions.checked(graph, given);
     const text = encodePayload(input, 'input of the schedule', maxPayloadBytes);
     const saga = newSagaOf(
@@ -263,6 +289,22 @@ export class SagaSchedules {
       await awaitedLockKeyOf(graph, text),
     );
     return schedule.overlap === 'queue' ? { ...saga, lockKey: QUEUE_KEY } : saga;
+  }
+
+  /** @throws an error if it does not settle in time, or before the process ends */
+  private async settled(input: unknown): Promise<unknown> {
+    const { clock } = this.ports;
+    let timer: Timer | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const giveUp = (what: string) => reject(new Error(`The input of the schedule did not settle ${what}`));
+      timer = clock.after(INPUT_MAX_WAIT_MS, () => giveUp(`within ${INPUT_MAX_WAIT_MS / 1_000} s`));
+      void this.closing.then(() => giveUp('before the process ended'));
+    });
+    try {
+      return await Promise.race([input, late]);
+    } finally {
+      clock.cancel(timer);
+    }
   }
 
   private failed(names: readonly string[], error: unknown, what: string): void {

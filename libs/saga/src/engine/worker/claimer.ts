@@ -166,7 +166,7 @@ export class Claimer {
     const { largeEnded } = this;
     try {
       const { sagas, now, nextDueAt, heavy = false, failure } = await this.claimUpTo(limit);
-      ports.storeClock.observe(now);
+      ports.storeClock.observe(now, askedAt);
       if (failure === undefined) this.trouble.over();
       if (sagas.length > 0) ports.observers.claimed(sagas);
       this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;

@@ -94,7 +94,7 @@ export class LeaseKeeper {
         ...this.lease,
         duration: this.lease.duration + longer,
       });
-      this.ports.storeClock.observe(now);
+      this.ports.storeClock.observe(now, sentAt);
       for (const run of reporting) this.stored(run);
       for (const run of runs) run.leasedAt = sentAt + longer;
       const byId = new Map(runs.map((run) => [run.id, run]));

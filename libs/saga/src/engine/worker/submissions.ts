@@ -45,7 +45,7 @@ export class Submissions {
       if (leased) worker!.unreserve();
       throw error;
     }
-    if (result.created) storeClock.observe(result.now);
+    if (result.created) storeClock.observe(result.now, sentAt);
     if (leased) {
       const run = result.created && result.leased ? new StartedSaga(sent, lease, result.now) : undefined;
       worker!.runReserved(run, sentAt);

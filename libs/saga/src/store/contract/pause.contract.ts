@@ -79,6 +79,19 @@ export function describePauses(subject: () => StoreSubject): void {
     expect((await loaded(store, other.id)).dueAt).toBeGreaterThan(later - LEASE_MS);
   });
 
+  test('wakes all that rest for it although the clock of the database was set back by an hour meanwhile', async () => {
+    const { store } = subject();
+    const name = uniqueName();
+    const step = { saga: name, step: 'charge' };
+    await store.pauses.pause(step, ANN);
+    const later = (await storeNow(store)) + 10 * LEASE_MS;
+    const asleep = [await resting(name, ['charge']), await resting(name, ['charge'], later)];
+    await subject().advance(-3_600_000);
+    await store.pauses.resume(step, {});
+    await store.pauses.wake(step);
+    expect((await claimedIds(store, name)).sort()).toEqual(asleep.map(({ id }) => id).sort());
+  });
+
   test('leaves no saga asleep that comes to rest for it after it was resumed, or for one of two', async () => {
     const { store } = subject();
     const name = uniqueName();

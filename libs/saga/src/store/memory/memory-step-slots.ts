@@ -6,6 +6,7 @@ import {
   type SweptSaga,
 } from '../../engine/ports/step-slots.js';
 import { awaitsSlot, stepState } from '../../machine/saga-state.js';
+import { isWithin } from '../../shared/store-clock.js';
 import type { MemoryRow } from './memory-row.js';
 
 /**
@@ -165,11 +166,6 @@ export class MemoryStepSlots implements StepSlotStore {
     this.limits.set(limit, places);
     return places;
   }
-}
-
-/** A time that was stored so many milliseconds ago at most. One that is yet to come was stored before the clock was set back. */
-export function isWithin(time: number, span: number, now: number): boolean {
-  return time <= now && now - time < span;
 }
 
 /** Takes the slot that is kept for the last one that was called, if that is behind this one. */

@@ -33,7 +33,8 @@ import {
   resumedSql,
   resumeStepSql,
   stepPausesSql,
-  wakeStepSql,
+  wakeIdleSql,
+  wakeLaterSql,
   wokenSql,
 } from './pauses/pauses.sql.js';
 import { markOverdueSql } from './read/overdue.sql.js';
@@ -127,7 +128,8 @@ const plainStatements = (s: string) => ({
   pauseStep: pauseStepSql(s),
   resumeStep: resumeStepSql(s),
   resumed: resumedSql(s),
-  wakeStep: wakeStepSql(s),
+  wakeIdle: wakeIdleSql(s),
+  wakeLater: wakeLaterSql(s),
   woken: wokenSql(s),
   enqueue: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue_1', 4)}`,
   lockQueues: `SELECT ${callSql(s, 'lock_queues_1', 2)}`,

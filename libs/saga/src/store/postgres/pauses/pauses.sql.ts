@@ -31,33 +31,51 @@ WITH resumed AS (
   WHERE saga = $1 AND step = $2 AND resumed_at IS NULL RETURNING id)
 SELECT pg_notify($5, 'pauses') FROM resumed`;
 
-/** Pauses of a step ($1, $2) that are over for all but the sagas that wait, and the time from which no saga rests for them. */
+/** Pauses of a step ($1, $2) that are over for all but the sagas that wait. No saga rests for them any more. */
 export const resumedSql = (schema: string): string => `
-SELECT id::text AS id, clock_timestamp()::text AS until FROM ${schema}.step_pause
+SELECT id::text AS id FROM ${schema}.step_pause
 WHERE saga = $1 AND step = $2 AND resumed_at IS NOT NULL AND NOT woken`;
 
-/** Idle, and among the steps that its row shows is this one. */
+/** Not leased, and among the steps that its row shows is this one. */
 const WAITS = `i.name = $1 AND i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND i.finished_at IS NULL
-  AND string_to_array(i.step, ', ') @> ARRAY[$2::text] AND i.updated_at <= $3::timestamptz`;
+  AND string_to_array(i.step, ', ') @> ARRAY[$2::text]`;
 
 /**
- * Makes sagas ($1 name) due that wait for a step ($2) since before $3, $4 of them at most, and returns how many. Plan: scans
- * of instance_idle and instance_due for the name, whatever has finished. Rows are locked in the order of their ids, as
- * checkpoints lock them.
+ * Makes sagas ($1 name) due that wait for a step ($2) and are not due before, the next $6 of them at most from the version $3, the rank $4
+ * and the id $5 on, in that order. Returns how many there were, and the last one. Those behind it have not been looked at, whatever the
+ * sagas before it have done since, and whatever the clock says. Rows are locked in the order of their ids, as checkpoints lock them.
  */
-export const wakeStepSql = (schema: string): string => `
-WITH woken AS (
+const wakeStepSql = (
+  schema: string,
+  { waits, after, order }: Record<'waits' | 'after' | 'order', string>,
+): string => `
+WITH picked AS MATERIALIZED (
+  SELECT i.id, i.version, i.rank_at FROM ${schema}.instance i
+  WHERE ${WAITS} AND ${waits} AND ${after} ORDER BY ${order} LIMIT $6
+), woken AS (
   UPDATE ${schema}.instance u SET due_at = now(), updated_at = now(),
     rank_at = now() - u.priority * interval '${PRIORITY_POINT_MS} milliseconds'
   WHERE u.id = ANY(ARRAY(
-    SELECT i.id FROM ${schema}.instance i
-    WHERE ${WAITS} AND i.id = ANY(ARRAY(
-      (SELECT i.id FROM ${schema}.instance i WHERE ${WAITS} AND i.rank_at IS NULL LIMIT $4)
-      UNION ALL
-      (SELECT i.id FROM ${schema}.instance i WHERE ${WAITS} AND i.rank_at IS NOT NULL AND i.due_at > now() LIMIT $4)))
-    ORDER BY i.id FOR NO KEY UPDATE))
-  RETURNING u.id)
-SELECT count(*)::int AS count FROM woken`;
+    SELECT i.id FROM ${schema}.instance i WHERE ${WAITS} AND ${waits} AND i.id = ANY(ARRAY(SELECT p.id FROM picked p))
+    ORDER BY i.id FOR NO KEY UPDATE)))
+SELECT (SELECT count(*)::int FROM picked) AS count, i.version, coalesce(i.rank_at::text, '-infinity') AS rank, i.id
+FROM picked i ORDER BY ${order.replaceAll(/i\.\w+/g, '$& DESC')} LIMIT 1`;
+
+/** Those that wait for nothing but events. Plan: a scan of instance_idle for the name, from where the one before has ended. */
+export const wakeIdleSql = (schema: string): string =>
+  wakeStepSql(schema, {
+    waits: 'i.rank_at IS NULL',
+    after: `(i.version, i.id) > ($3::int, $5::uuid) AND $4::timestamptz IS NOT NULL`,
+    order: 'i.version, i.id',
+  });
+
+/** Those that are due at a time that is to come. Plan: the same, of instance_due. */
+export const wakeLaterSql = (schema: string): string =>
+  wakeStepSql(schema, {
+    waits: 'i.rank_at IS NOT NULL AND i.due_at > now()',
+    after: `(i.version, i.rank_at, i.id) > ($3::int, $4::timestamptz, $5::uuid)`,
+    order: 'i.version, i.rank_at, i.id',
+  });
 
 /** All sagas that waited for these pauses ($1) have been made due. */
 export const wokenSql = (schema: string): string =>

@@ -23,6 +23,21 @@ interface PauseRow {
   readonly now: number;
 }
 
+/** The last saga of a batch. */
+interface WokenRow {
+  readonly count: number;
+  readonly version: number;
+  readonly rank: string;
+  readonly id: string;
+}
+
+const BEFORE_ALL: WokenRow = {
+  count: BATCH,
+  version: 0,
+  rank: '-infinity',
+  id: '00000000-0000-0000-0000-000000000000',
+};
+
 /** The pauses of steps, in one table. */
 export class PostgresPauses implements StepPauseStore {
   constructor(
@@ -44,16 +59,20 @@ export class PostgresPauses implements StepPauseStore {
     await this.query(this.sql.resumeStep, [saga, step, by ?? null, reason ?? null, this.channel]);
   }
 
-  async wake({ saga, step }: StepOfSaga): Promise<void> {
-    const pauses = await this.query<{ id: string; until: string }>(this.sql.resumed, [saga, step]);
-    const [first] = pauses;
-    if (!first) return;
-    for (let count = BATCH; count >= BATCH;) {
-      const [row] = await this.query<{ count: number }>(this.sql.wakeStep, [saga, step, first.until, BATCH]);
-      count = row!.count;
-      if (count > 0) await this.query('SELECT pg_notify($1, $2)', [this.channel, 'due']);
-    }
+  async wake(step: StepOfSaga): Promise<void> {
+    const pauses = await this.query<{ id: string }>(this.sql.resumed, [step.saga, step.step]);
+    if (pauses.length === 0) return;
+    for (const sql of [this.sql.wakeIdle, this.sql.wakeLater]) await this.wakeAll(sql, step);
     await this.query(this.sql.woken, [pauses.map(({ id }) => id)]);
+  }
+
+  private async wakeAll(sql: string, { saga, step }: StepOfSaga): Promise<void> {
+    for (let last: WokenRow | undefined = BEFORE_ALL; last;) {
+      const { version, rank, id }: WokenRow = last;
+      [last] = await this.query<WokenRow>(sql, [saga, step, version, rank, id, BATCH]);
+      if (last) await this.query('SELECT pg_notify($1, $2)', [this.channel, 'due']);
+      if (last && last.count < BATCH) return;
+    }
   }
 }
 
