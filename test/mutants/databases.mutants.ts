@@ -68,10 +68,17 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'call methods in the context of whatever started their saga',
-    in: 'methodContextOf',
-    find: 'return (tags, method) => outside.runInAsyncScope(() => (run ? run(tags ?? {}, method) : method()));',
-    replace: 'return (tags, method) => (run ? run(tags ?? {}, method) : method());',
-    killers: [specs('nest/ambient')],
+    in: 'OwnContext',
+    find: 'return inOwnContext(() => method.apply(this, given));',
+    replace: 'return method.apply(this, given) as Promise<unknown>;',
+    killers: [specs('sagas/context/asynchronous-context')],
+  },
+  {
+    name: 'call a method in the context that the method before it has entered',
+    in: 'isolated',
+    find: `return new AsyncResource('Saga').runInAsyncScope(call);`,
+    replace: 'return call();',
+    killers: [testsOf('sagas/context/asynchronous-context', 'no function of the application')],
   },
   {
     name: 'take a savepoint for good whose failed statement was caught, unlike postgres.js',

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   Approval,
   Saga,
@@ -102,16 +103,24 @@ describe('sagas of an application with shards', () => {
   });
 
   test('start where start() says, or shardOf, in another process as well', async () => {
+    const tenant = new AsyncLocalStorage<string>();
+    const tenants = new Set<string | undefined>();
     const other = await apps.start({
       sagas,
       options: {
-        shardOf: ({ saga, input }) => (saga === 'payment' ? (input as Order).region : undefined),
+        shardOf: ({ saga, input }) => {
+          tenants.add(tenant.getStore());
+          return saga === 'payment' ? (input as Order).region : undefined;
+        },
       },
     });
     for (const region of ['eu', 'us'] as const) {
       expect(await shardOf((await app.sagas.start(PaymentSaga, {}, { shard: region })).id)).toBe(region);
-      expect(await shardOf((await other.sagas.start(PaymentSaga, { region })).id)).toBe(region);
+      const started = await tenant.run('acme', () => other.sagas.start(PaymentSaga, { region }));
+      expect(await shardOf(started.id)).toBe(region);
     }
+    // Like other functions of the application, it is called outside of the context of the caller.
+    expect([...tenants]).toEqual([undefined]);
     await expect(other.sagas.start(PaymentSaga, { region: 'mars' })).rejects.toThrow(
       "start(): the result of shardOf() is 'mars', which is not a shard. The shards: eu, us",
     );

@@ -92,7 +92,7 @@ export function buildParts(given: EnginePorts, sagas: readonly RunnableSaga[], o
   const { worker } = running;
   const wakeups = new WakeupHandler({ wakeup, worker, waiters, watchers, overdue, slots, pauses });
   const submissions = new Submissions({
-    ...{ writers, lease, worker, observers, clock, storeClock },
+    ...{ writers, lease, worker, clock, storeClock },
     announceDue: () => wakeups.announceDue(),
   });
   return {

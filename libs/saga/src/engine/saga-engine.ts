@@ -1,4 +1,5 @@
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
+import { inOwnContext, OwnContext } from '../shared/own-context.js';
 import type { EngineOptions } from './engine-options.js';
 import { buildParts, type EngineParts } from './engine-parts.js';
 import type { SagaObservers } from './observe/saga-observers.js';
@@ -30,8 +31,14 @@ import type { ChangeSaga } from './write/saga-edits.js';
 
 /**
  * The engine of one process: stores new sagas, runs sagas that are due, and resolves the calls that wait for outcomes.
- * Everything outside comes through its ports: store, clock, wake-up, and the methods to invoke.
+ * Everything outside comes through its ports: store, clock, wake-up, and the methods to invoke. It runs in the library's
+ * own context: what a call waits for, and what runs because of it, has nothing of the context of the caller. In the context
+ * of their callers are the beginning of a span, and statements in a caller's transaction.
  */
+@OwnContext<SagaEngine>({
+  ...{ submit: true, submitWithin: true, signalWithin: true },
+  ...{ now: true, tick: true, announceDue: true },
+})
 export class SagaEngine {
   readonly waiters: OutcomeWaiters;
   readonly watchers: SagaWatchers;
@@ -87,7 +94,8 @@ export class SagaEngine {
 
   /** Stores a saga and, if the worker has room, takes its lease with the same statement. */
   submit(saga: SubmittedSaga): Promise<StartResult> {
-    return this.parts.submissions.submit(saga);
+    const { submissions } = this.parts;
+    return this.observers.start(saga, (traced) => inOwnContext(() => submissions.submit(traced)));
   }
 
   /** Announces a saga that may be due to the worker of this process and to other processes. */

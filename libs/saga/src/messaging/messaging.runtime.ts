@@ -8,6 +8,7 @@ import { applicationDatabase, shardPlaces } from '../nest/application-database.j
 import type { SagaModuleOptions } from '../nest/saga.options.js';
 import { readShards, SAGA_SHARDS, type ShardsRead } from '../nest/shards/shard-options.js';
 import { SagaConfigurationError } from '../errors.js';
+import { inOwnContext } from '../shared/own-context.js';
 import { type MessagingDatabases, OneDatabase } from './databases/messaging-databases.js';
 import { MessagingShards } from './databases/messaging-shards.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
@@ -87,7 +88,7 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
 
   /** Sets everything up at the first call. The first hook of any provider may publish messages. */
   ready(): Promise<Messaging> {
-    this.set ??= this.setUp();
+    this.set ??= inOwnContext(() => this.setUp());
     return this.set;
   }
 

@@ -1,5 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
-import type { MethodContext } from '../engine/ports/method-context.js';
 import { SagaTransactionError, SagaValidationError } from '../errors.js';
 import { readObject } from '../shared/read-object.js';
 import type { Report } from '../shared/diagnostic.js';
@@ -20,7 +18,7 @@ export interface SagaAmbient {
   tags?: () => Readonly<Record<string, string>> | undefined;
   /**
    * Calls a method of a saga in a context made of the tags of the saga, and returns what the method returns. Steps,
-   * compensations and probes are called so. Default: methods are called in an empty context.
+   * compensations and probes are called so. Default: methods are called in an empty context, whatever started the saga.
    */
   run?: <T>(tags: Readonly<Record<string, string>>, method: () => T) => T;
 }
@@ -40,17 +38,6 @@ export function readAmbient(given: SagaAmbient | undefined, report: Report): Sag
       report(`ambient.${name} is ${shown(value)}`, 'give a function');
   }
   return read.options;
-}
-
-/**
- * Returns how methods are called. A saga may run in the context of whatever started it, whose transaction has ended: a
- * method is called outside of it.
- */
-export function methodContextOf(ambient: SagaAmbient | undefined): MethodContext | undefined {
-  if (!ambient) return undefined;
-  const outside = new AsyncResource('SagaModule');
-  const { run } = ambient;
-  return (tags, method) => outside.runInAsyncScope(() => (run ? run(tags ?? {}, method) : method()));
 }
 
 /**

@@ -13,7 +13,7 @@ import { serializeError } from '../engine/payload/serialize-error.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import type { RecoveryBounds } from '../engine/write/recent-sagas.js';
 import type { MethodContext } from '../engine/ports/method-context.js';
-import { methodContextOf, readAmbient, type SagaAmbient } from './ambient.js';
+import { readAmbient, type SagaAmbient } from './ambient.js';
 import { codecProblem } from './codec-problem.js';
 import { readDatabase, readStandby } from './database-options.js';
 import {
@@ -279,7 +279,7 @@ function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
     retention: readRetention(options.retention, reader, report),
     recovery: readRecovery(options, reader),
     ambient,
-    within: methodContextOf(ambient),
+    within: ambient?.run,
   };
   return problems.length > 0 ? problems : resolved;
 }

@@ -3,6 +3,7 @@ import { ModuleRef } from '@nestjs/core';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import type { EngineSql } from '../store/postgres/connection/engine-sql.js';
 import { Standby } from '../store/postgres/read/standby.js';
+import { inOwnContext } from '../shared/own-context.js';
 import { SagaUnavailableError } from '../errors.js';
 import { applicationDatabase, shardPlaces, standbyDatabase } from './application-database.js';
 import type { ServiceRuntime } from './assemble-engine.js';
@@ -87,7 +88,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
    * @throws SagaUnavailableError after the application was closed
    */
   ready(): Promise<Running> {
-    this.running ??= this.setUp();
+    this.running ??= inOwnContext(() => this.setUp());
     return this.running;
   }
 

@@ -17,6 +17,7 @@ import { tagsWith } from './ambient.js';
 import type { ServiceRuntime } from './assemble-engine.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { newId } from '../shared/new-id.js';
+import { withoutContext } from '../shared/own-context.js';
 import { TURN_BUDGET } from '../shared/turn-budget.js';
 import {
   type ReadCall,
@@ -95,9 +96,10 @@ export class SagaService extends SagaStepPauseCalls {
     const tags = tagsWith(ambient, fields.tags);
     const lockRejects = graph.rejectsWhileLocked;
     const fixed = { id, fresh, correlationId, priority, delay, startAt, tags, lockRejects };
-    const lockKey = graph.lockKey && (await awaitedLockKeyOf(graph, text));
-    const made = newSagaOf(graph, text, fixed, () => running.engine.now(), lockKey);
-    const placed = shards && (await shards.place(made, { shard, transaction, input: checked }));
+    const now = () => running.engine.now();
+    const lockKey = graph.lockKey && (await withoutContext(() => awaitedLockKeyOf(graph, text)));
+    const made = withoutContext(() => newSagaOf(graph, text, fixed, now, lockKey));
+    const placed = await withoutContext(() => shards?.place(made, { shard, transaction, input: checked }));
     const start = placed ? placed.saga : made;
     const { engine, database } = placed ?? running;
     const result = await (transaction ? engine.submitWithin(transaction, start) : engine.submit(start));

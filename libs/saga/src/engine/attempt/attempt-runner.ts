@@ -6,6 +6,7 @@ import type { ResolvedRetryPolicy } from '../../definition/options/retry-policy.
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import type { Clock } from '../../shared/clock.js';
+import { isolated } from '../../shared/own-context.js';
 import { TURN_BUDGET } from '../../shared/turn-budget.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { StepTransaction } from '../ports/saga-store.js';
@@ -210,7 +211,7 @@ export class AttemptRunner {
 
   private inContext(attempt: StepAttempt, call: () => unknown): unknown {
     const { within } = this.options;
-    return within ? within(attempt.tags, call) : call();
+    return isolated(within ? () => within(attempt.tags ?? {}, call) : call);
   }
 
   /** What the call returns, a promise perhaps; if its step has a timeout, a promise that keeps to it. */

@@ -5,6 +5,7 @@ import { holdPaused } from '../../machine/hold-paused.js';
 import { relationsOf } from '../../machine/graph-relations.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { isSettled, type SagaState } from '../../machine/saga-state.js';
+import { inOwnContext } from '../../shared/own-context.js';
 import { cancellation } from '../attempt/attempt-events.js';
 import type { StepAttempt } from '../attempt/step-attempt.js';
 import type { Staged } from '../attempt/transactional-attempt.js';
@@ -130,7 +131,8 @@ export class SagaRun implements ActingRun, ReceivingRun, WrittenRun {
   keepReport({ key, round }: ReportPlace, report: Report, isUrgent: boolean): void {
     this.reported ??= new RunReports(undefined);
     this.reported.put(key, round, report, isUrgent);
-    if (isUrgent) this.ports.reportSoon();
+    // It is the method that calls: the timer is not to belong to its context.
+    if (isUrgent) void inOwnContext(() => this.ports.reportSoon());
   }
 
   /** Events that happened before this run, such as the loss of the worker before. */

@@ -2,6 +2,7 @@ import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { SagaSchedule } from '../../definition/options/schedule-options.js';
 import { SagaConflictError, SagaStateError } from '../../errors.js';
 import type { Clock, Timer } from '../../shared/clock.js';
+import { isolated } from '../../shared/own-context.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import { newSagaOf } from '../operate/new-saga.js';
@@ -274,7 +275,7 @@ export class SagaSchedules {
   ): Promise<Omit<NewSaga, 'leased'>> {
     const { definitions, newId, maxPayloadBytes } = this.ports;
     const { schedule } = graph;
-    const given = await this.settled(schedule.input?.({ at: new Date(at), triggered }));
+    const given = await this.settled(isolated(() => schedule.input?.({ at: new Date(at), triggered })));
     const input = graph.input === undefined ? given : await definitions.checked(graph, given);
     const text = encodePayload(input, 'input of the schedule', maxPayloadBytes);
     const saga = newSagaOf(

@@ -1,6 +1,7 @@
 import { SagaNotFoundError, SagaTimeoutError, SagaUnavailableError } from '../../errors.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import type { Clock, Timer } from '../../shared/clock.js';
+import { withoutContext } from '../../shared/own-context.js';
 import type { SagaStore } from '../ports/saga-store.js';
 import { SlotMap } from '../../shared/slot-map.js';
 
@@ -59,6 +60,10 @@ export class OutcomeWaiters {
 
   /** @param isUncommitted true as long as the transaction that started the saga is open */
   wait(id: string, timeout?: number, isUncommitted?: () => boolean): Promise<SettledSaga> {
+    return withoutContext(() => this.waited(id, timeout, isUncommitted));
+  }
+
+  private waited(id: string, timeout?: number, isUncommitted?: () => boolean): Promise<SettledSaga> {
     return new Promise((resolve, reject) => {
       const waiter = new Waiter(resolve, reject, isUncommitted, this.waiters.get(id));
       if (timeout !== undefined) {

@@ -1,6 +1,7 @@
 import { SagaNotFoundError, SagaUnavailableError } from '../../errors.js';
 import { isTerminal } from '../../machine/saga-state.js';
 import type { Clock, Timer } from '../../shared/clock.js';
+import { withoutContext } from '../../shared/own-context.js';
 import { type SagaChange, type SagaStore, type SeenSaga, seenOf } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 
@@ -96,7 +97,7 @@ export class SagaWatchers {
     if (known && isNewer(known.state, saga) && !isSameMoment(known.state, saga)) watcher.changed(known.state);
     // What it has is newer than what the others have, or of the same moment with other reports: the store knows.
     else if (known && isNewer(saga, known.state)) known.dueAt = -Infinity;
-    this.schedule(watched.dueAt);
+    withoutContext(() => this.schedule(watched.dueAt));
     return () => this.leave(watched, watcher);
   }
 

@@ -1,6 +1,5 @@
 import type { Clock } from '../../shared/clock.js';
 import type { StoreClock } from '../../shared/store-clock.js';
-import type { SagaObservers } from '../observe/saga-observers.js';
 import type { StartResult } from '../ports/saga-store.js';
 import type { Lease, NewSaga } from '../ports/stored-saga.js';
 import type { SagaWriters } from '../write/saga-writers.js';
@@ -16,7 +15,6 @@ export interface SubmissionsPorts {
   readonly lease: Lease;
   /** Undefined: this process runs no sagas. */
   readonly worker: Worker | undefined;
-  readonly observers: SagaObservers;
   readonly clock: Clock;
   readonly storeClock: StoreClock;
   /** Announces a saga that may be due to the worker of this process and to other processes. */
@@ -27,11 +25,7 @@ export interface SubmissionsPorts {
 export class Submissions {
   constructor(private readonly ports: SubmissionsPorts) {}
 
-  submit(saga: SubmittedSaga): Promise<StartResult> {
-    return this.ports.observers.start(saga, (traced) => this.takeIn(traced));
-  }
-
-  private async takeIn(saga: SubmittedSaga): Promise<StartResult> {
+  async submit(saga: SubmittedSaga): Promise<StartResult> {
     const { worker, writers, lease, clock, storeClock } = this.ports;
     const waits = saga.delay !== undefined || saga.startAt !== undefined;
     const mayLease = !waits && saga.lockKey === undefined;

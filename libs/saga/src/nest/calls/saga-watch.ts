@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { Observable, type Subscriber } from 'rxjs';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import { isNewer, type SagaWatcher } from '../../engine/worker/saga-watchers.js';
@@ -75,6 +76,8 @@ class WatchSubscription<S> implements SagaWatcher {
   /** The newest state that is not converted yet. */
   private next: StoredSaga | undefined;
   private isConverting = false;
+  /** The context of the subscription, in which the subscriber is called. */
+  private readonly context = new AsyncResource('SagaWatch');
 
   constructor(private readonly subscriber: Subscriber<SagaUpdate<S>>) {}
 
@@ -90,11 +93,11 @@ class WatchSubscription<S> implements SagaWatcher {
   changed(saga: StoredSaga): void {
     if (this.last && !isNewer(saga, this.last)) return;
     this.last = this.next = saga;
-    if (!this.isConverting) void this.convert();
+    if (!this.isConverting) void this.context.runInAsyncScope(() => this.convert());
   }
 
   failed(error: Error): void {
-    this.subscriber.error(error);
+    this.context.runInAsyncScope(() => this.subscriber.error(error));
   }
 
   end(): void {

@@ -1,5 +1,6 @@
 import type { ObservedEvent, ObservedEventType } from '../../definition/types/observed-event.js';
 import type { EngineLog } from '../../engine/ports/engine-log.js';
+import { isolated } from '../../shared/own-context.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import type { WorkInProgress } from '../life-cycle/work-in-progress.js';
 
@@ -34,7 +35,7 @@ export class EventObserver {
     if (!this.types.has(event.type) || (this.saga !== undefined && this.saga !== event.saga)) return;
     if (this.inProgress >= MOST_CALLS) return this.drop();
     try {
-      const answer = this.call(event);
+      const answer = isolated(() => this.call(event));
       if (isThenable(answer)) this.ports.work.track(this.settled(event, answer));
     } catch (error) {
       this.failed(event, error);

@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { serializeError } from '../../engine/payload/serialize-error.js';
+import { inOwnContext } from '../../shared/own-context.js';
 import { SagaLog } from '../saga-log.js';
 import { WorkInProgress } from './work-in-progress.js';
 
@@ -81,7 +82,8 @@ export class ApplicationLifeCycle implements OnApplicationBootstrap, OnModuleDes
   }
 
   private async begin(): Promise<void> {
-    for (const part of [...this.parts.send, ...this.parts.run]) await part.begin?.();
+    for (const part of [...this.parts.send, ...this.parts.run])
+      await inOwnContext(async () => part.begin?.());
   }
 
   private async drain(): Promise<void> {
@@ -97,7 +99,7 @@ export class ApplicationLifeCycle implements OnApplicationBootstrap, OnModuleDes
   }
 
   private async ofAll(parts: readonly LifeCyclePart[], phase: 'drain' | 'close'): Promise<void> {
-    const each = parts.map(async (part) => part[phase]?.());
+    const each = parts.map((part) => inOwnContext(async () => part[phase]?.()));
     for (const result of await Promise.allSettled(each)) {
       if (result.status === 'fulfilled') continue;
       const { message, stack } = serializeError(result.reason);

@@ -1,3 +1,4 @@
+import { withoutContext } from '../../shared/own-context.js';
 import { shown } from '../../shared/shown-value.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import { SagaCodecError } from '../../errors.js';
@@ -52,12 +53,13 @@ export class Coder {
   constructor(readonly codec: PayloadCodec | undefined) {}
 
   private encode(text: string, context: PayloadContext): string | undefined {
-    if (!this.codec) return undefined;
+    const { codec } = this;
+    if (!codec) return undefined;
     // As it is without a codec: what a text may be is not the codec's business.
     if (text.includes('\0')) throw codecError(context, 'contains a NUL character');
     let encoded: unknown;
     try {
-      encoded = this.codec.encode(text, context);
+      encoded = withoutContext(() => codec.encode(text, context));
     } catch (error) {
       throw codecError(context, `could not be encoded: ${serializeError(error).message}`, error);
     }
@@ -66,10 +68,11 @@ export class Coder {
   }
 
   private decode(encoded: string, context: PayloadContext): string {
-    if (!this.codec) throw codecError(context, 'is encoded, but this process has no codec');
+    const { codec } = this;
+    if (!codec) throw codecError(context, 'is encoded, but this process has no codec');
     let decoded: unknown;
     try {
-      decoded = this.codec.decode(encoded, context);
+      decoded = withoutContext(() => codec.decode(encoded, context));
     } catch (error) {
       throw codecError(context, `cannot be decoded: ${serializeError(error).message}`, error);
     }
