@@ -193,6 +193,11 @@ export class SagaEngine {
     return this.parts.retry.run(() => this.store.stats());
   }
 
+  /** Repeats a call to the same database as the engine repeats its own: during an outage, for 30 s. */
+  retrying<T>(call: () => Promise<T>): Promise<T> {
+    return this.parts.retry.run(call);
+  }
+
   /** The database's time, as well as this process knows it. */
   now(): number {
     return this.parts.storeClock.now();
