@@ -9,6 +9,8 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Of the entries for declared sagas and Kysely. */
+const OF_ENTRIES = ['ajv', 'jsonata', 'kysely', 'undici', 'yaml'];
 const PEERS = [
   ...['@nestjs/common', '@nestjs/core', '@nestjs/schedule', '@nestjs/typeorm'],
   ...['pg', 'reflect-metadata', 'typeorm'],
@@ -31,7 +33,10 @@ describe('the packed tarball, installed in a project of its own', () => {
     const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>;
     };
-    const needed = [...PEERS, 'rxjs', '@types/node'].map((name) => [name, devDependencies[name]]);
+    const needed = [...PEERS, ...OF_ENTRIES, 'rxjs', '@types/node'].map((name) => [
+      name,
+      devDependencies[name],
+    ]);
     await writeFile(
       join(folder, 'package.json'),
       JSON.stringify({
@@ -89,6 +94,23 @@ describe('the packed tarball, installed in a project of its own', () => {
     const scenes = JSON.parse(stdout.trim().split('\n').at(-1)!) as Record<string, string>;
     expect(Object.values(scenes)).toEqual(Object.keys(scenes).map(() => 'as documented'));
   }, 180_000);
+
+  test('keeps its promises where features meet: waits and operators, codecs and errors, versions and limits', async () => {
+    const project = join(folder, 'combinations');
+    await cp(join(ROOT, 'test/packaging/consumer/combinations'), project, { recursive: true });
+    await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: SETTINGS }));
+    const tsc = join(folder, 'node_modules/typescript/bin/tsc');
+    const { stdout: complaints } = await run(process.execPath, [tsc, '-p', project]).catch(
+      (error: { stdout: string }) => error,
+    );
+    expect(complaints).toBe('');
+    const { stdout } = await run(process.execPath, [join(project, 'dist/main.js')], {
+      env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
+    });
+    const scenes = JSON.parse(stdout.trim().split('\n').at(-1)!) as Record<string, string>;
+    expect(Object.values(scenes)).toEqual(Object.keys(scenes).map(() => 'as documented'));
+  }, 300_000);
 
   test('has the command line, which finds the sagas of the project', async () => {
     const file = join(folder, 'sagas.mjs');

@@ -1,0 +1,27 @@
+import 'reflect-metadata';
+import * as answers from './answers.js';
+import * as context from './context.js';
+import * as declared from './declared.js';
+import * as limits from './limits.js';
+import * as people from './people.js';
+import * as privacy from './privacy.js';
+import * as waits from './waits.js';
+
+/** Features beside each other, by the packed package alone. Prints what became of each scene. */
+async function main(): Promise<void> {
+  const scenes = { ...answers, ...context, ...declared, ...limits, ...people, ...privacy, ...waits };
+  const outcomes: Record<string, string> = {};
+  const only = process.argv.slice(2);
+  for (const [name, scene] of Object.entries(scenes)) {
+    if (only.length > 0 && !only.includes(name)) continue;
+    // One after the other: some measure how long the process stands still.
+    outcomes[name] = await scene().then(
+      () => 'as documented',
+      (error: Error) => error.stack ?? error.message,
+    );
+  }
+  console.log(JSON.stringify(outcomes));
+  process.exit(0);
+}
+
+void main();

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { Approval, type ApprovalDecision, Saga, Step } from 'nestjs-durable-saga';
+import { open, ownSchema } from './app.js';
+import { eventually } from './eventually.js';
+
+let paid = 0;
+
+@Saga({ name: 'payout' })
+class PayoutSaga {
+  @Approval({ quorum: 2 })
+  approve(_: object, { approvals = [] }: ApprovalDecision): string[] {
+    return approvals.map(({ by }) => by);
+  }
+  @Step() pay(): void {
+    paid += 1;
+  }
+}
+
+/** One operator alone cannot complete an approval that requires two. */
+export async function completeIsADecision(): Promise<void> {
+  const { sagas, close } = await open([PayoutSaga], { schema: ownSchema() });
+  const { id } = await sagas.start(PayoutSaga, undefined);
+  await eventually(async () => assert.equal((await sagas.get(id)).waitingFor?.kind, 'approval'));
+  const fin = { by: 'fin', reason: 'it is urgent', result: ['fin'] };
+  await sagas.complete(id, 'approve', fin).catch(() => undefined);
+  await sagas.complete(id, 'approve', fin).catch(() => undefined);
+  assert.deepEqual([(await sagas.get(id)).waitingFor?.kind, paid], ['approval', 0]);
+  await close();
+}
