@@ -45,8 +45,8 @@ export const START_TIME_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'show the lock as what a saga waits for before its start time',
-    find: "if (startsAt !== undefined) return { kind: 'delay', until: new Date(startsAt) };",
-    replace: '',
+    find: "const until = state.status === 'running' ? startTimeOf(state, now) : undefined;",
+    replace: 'const until = undefined;',
     killers: [specs('views/waiting-for')],
   },
 ];
