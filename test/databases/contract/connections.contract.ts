@@ -1,4 +1,5 @@
-import { Saga, Step } from '../../../libs/saga/src/index.js';
+import { Saga, Step, type TransactionalStepContext } from '../../../libs/saga/src/index.js';
+import { AnsweringProxy } from '../../support/answering-proxy.js';
 import { until } from '../../support/gate.js';
 import type { LayerApps } from './layer-apps.js';
 
@@ -20,6 +21,32 @@ export function describeConnections(apps: LayerApps): void {
     await until(async () => (await apps.sql(`SELECT ${LISTENING}`)).length === 2);
     const order = await web.sagas.start(Order, {});
     expect((await order.outcome()).status).toBe('completed');
+  });
+
+  test('transactions are joined and opened behind a pooler that invents process ids', async () => {
+    const pooler = await AnsweringProxy.before(apps.url);
+    pooler.inventsIds = true;
+    const write: { with?: (transaction: object) => Promise<unknown> } = {};
+    @Saga({ name: 'booking' })
+    class Booking {
+      @Step({ transactional: true }) async book({ transaction }: TransactionalStepContext) {
+        await write.with!(transaction as object);
+      }
+    }
+    try {
+      const app = await apps.start({ sagas: [Booking], url: pooler.url });
+      const { layer, sagas } = app;
+      write.with = (transaction) => layer.write(transaction, 'in a step');
+      const booking = await layer.transaction(async (transaction) => {
+        await layer.write(transaction, 'beside a start');
+        return sagas.start(Booking, {}, { transaction });
+      });
+      expect((await booking.outcome()).status).toBe('completed');
+      expect(await apps.effects()).toEqual(['beside a start', 'in a step']);
+      await app.close();
+    } finally {
+      await pooler.close();
+    }
   });
 
   test('sagas go on after all connections were lost', async () => {

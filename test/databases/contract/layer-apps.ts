@@ -27,6 +27,8 @@ export interface LayerAppOptions {
   readonly transport?: MessageTransport;
   /** The maximum of the layer's pool. */
   readonly connections?: number;
+  /** The database, through something. Default: the database of the tests. */
+  readonly url?: string;
 }
 
 @Module({})
@@ -53,8 +55,14 @@ export class LayerApps {
     return this.database.url;
   }
 
-  async start({ sagas = [], options, transport, connections }: LayerAppOptions = {}): Promise<LayerApp> {
-    const layer = await this.subject.open(this.url, connections);
+  async start({
+    sagas = [],
+    options,
+    transport,
+    connections,
+    url = this.url,
+  }: LayerAppOptions = {}): Promise<LayerApp> {
+    const layer = await this.subject.open(url, connections);
     const { database } = layer;
     const messaging = SagaMessagingModule.forRoot({
       database,

@@ -4,11 +4,9 @@ import { SagaConfigurationError } from '../../errors.js';
 import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
 import { isPool } from '../../store/postgres/connection/pg-database.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
-import { clientByPid } from '../layer/client-by-pid.js';
+import { clientByMarker } from '../layer/client-by-marker.js';
 import { Connections } from '../layer/connections.js';
 import { LayerDatabase } from '../layer/layer-database.js';
-
-const BACKEND = CompiledQuery.raw('SELECT pg_backend_pid() AS pid');
 
 /**
  * The database of an application that uses Kysely over pg: `SagaModule.forRoot({ database: kyselyDatabase(db, pool) })`.
@@ -24,18 +22,15 @@ export function kyselyDatabase<Schema>(db: Kysely<Schema>, pool: Pool): SagaData
     throw wrong('db', db, 'give a Kysely: new Kysely({ dialect: new PostgresDialect({ pool }) })');
   if (!isPool(pool)) throw wrong('pool', pool, 'give the Pool of pg of the dialect');
   const connections = new Connections();
-  const read = async (transaction: Transaction<Schema>): Promise<unknown> => {
-    const { rows } = await transaction.executeQuery<{ pid: unknown }>(BACKEND);
-    return rows[0]!.pid;
-  };
+  const find = (transaction: Transaction<Schema>) =>
+    clientByMarker('Kysely', pool, (text) => transaction.executeQuery(CompiledQuery.raw(text)));
   return new LayerDatabase<Transaction<Schema>>({
     ...{ name: 'Kysely', pool, poolSetting: 'max of the pg.Pool', sources: [db] },
     fix: 'Give the transaction of db.transaction().execute(async (trx) => …).',
     open: (work) => db.transaction().execute(work),
     isTransaction: (given): given is Transaction<Schema> =>
       isKysely(given) && (given as Kysely<unknown>).isTransaction,
-    clientOf: (transaction) =>
-      connections.of(transaction, () => clientByPid('Kysely', pool, () => read(transaction))),
+    clientOf: (transaction) => connections.of(transaction, () => find(transaction)),
   });
 }
 

@@ -2,12 +2,7 @@
 interface Connection {
   /** MikroORM 6. */
   getKnex?(): unknown;
-  execute(
-    text: string,
-    parameters: unknown[],
-    method: 'get',
-    transaction: object,
-  ): Promise<{ readonly pid: unknown }>;
+  execute(text: string, parameters: unknown[], method: 'get', transaction: object): Promise<unknown>;
 }
 
 /** The part of MikroORM's EntityManager that is used here. */

@@ -5,7 +5,7 @@ import { isPool } from '../../store/postgres/connection/pg-database.js';
 import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
 import type { SagaDatabase, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
 import { type KnexClient, knexClientOf, KnexPool, requireSettings } from '../knex/knex-pool.js';
-import { clientByPid } from '../layer/client-by-pid.js';
+import { clientByMarker } from '../layer/client-by-marker.js';
 import { Connections } from '../layer/connections.js';
 import { LayerDatabase } from '../layer/layer-database.js';
 import { asEntityManager, type EntityManagerParts } from './entity-manager.js';
@@ -93,13 +93,11 @@ function layerOf(em: EntityManagerParts, given: Pool | undefined): Connected {
   const pool: PgPool = given;
   return {
     ...{ pool, poolSetting: 'pool.max of MikroORM' },
-    clientOf: (transaction, context) => clientByPid('MikroORM', pool, () => readPid(transaction, context)),
+    clientOf: (transaction, context) =>
+      clientByMarker('MikroORM', pool, (text) =>
+        transaction.getConnection().execute(text, [], 'get', context),
+      ),
   };
-}
-
-async function readPid(em: EntityManagerParts, context: object): Promise<unknown> {
-  const { pid } = await em.getConnection().execute('SELECT pg_backend_pid() AS pid', [], 'get', context);
-  return pid;
 }
 
 function wrong(parameter: string, given: unknown, fix: string): SagaConfigurationError {

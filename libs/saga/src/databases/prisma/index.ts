@@ -3,7 +3,7 @@ import { SagaConfigurationError } from '../../errors.js';
 import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
 import { isPool } from '../../store/postgres/connection/pg-database.js';
 import type { SagaDatabase, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
-import { clientByPid } from '../layer/client-by-pid.js';
+import { clientByMarker } from '../layer/client-by-marker.js';
 import { Connections } from '../layer/connections.js';
 import { LayerDatabase } from '../layer/layer-database.js';
 import { withSqlState } from './sql-state.js';
@@ -64,16 +64,15 @@ export function prismaDatabase<Client extends PrismaDatabaseClient>(
     isTransaction: (given): given is PrismaTransaction<Client> & PrismaDatabaseClient =>
       isPrisma(given) && !('$connect' in given),
     clientOf: (transaction) =>
-      connections.of(transaction, () => clientByPid('Prisma', own, () => readPid(transaction))),
+      connections.of(transaction, () => clientByMarker('Prisma', own, (text) => select(transaction, text))),
   });
 }
 
 const EXAMPLE = 'new PrismaClient({ adapter: new PrismaPg(new Pool({ connectionString })) })';
 
-async function readPid(transaction: PrismaDatabaseClient): Promise<unknown> {
+async function select(transaction: PrismaDatabaseClient, text: string): Promise<unknown> {
   try {
-    const [row] = await transaction.$queryRawUnsafe<{ pid: unknown }[]>('SELECT pg_backend_pid() AS pid');
-    return row!.pid;
+    return await transaction.$queryRawUnsafe(text);
   } catch (error) {
     throw withSqlState(error);
   }
