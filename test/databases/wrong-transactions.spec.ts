@@ -102,6 +102,17 @@ describe('with the database of pg', () => {
 describe('with TypeORM', () => {
   const apps = LayerApps.of(TYPEORM);
 
+  test('an EntityManager in no transaction is refused, as a client of pg is', async () => {
+    const { sagas, outbox, layer } = await apps.start({ sagas: [Order] });
+    const { manager } = layer.source as { manager?: object };
+    for (const given of [layer.source, manager ?? layer.source]) {
+      const refusal =
+        'The EntityManager that was given is in no transaction. Give the EntityManager of dataSource.transaction(';
+      await expect(sagas.start(Order, {}, { transaction: given })).rejects.toThrow(refusal);
+      await expect(outbox.publish(given, { topic: 'orders', payload: 1 })).rejects.toThrow(refusal);
+    }
+  });
+
   test.each([
     ['a Pool of pg', FOR_PG],
     ['a client of pg', FOR_PG],

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Edit, StoreFilter } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { StoreTaskFilter } from '../../libs/saga/src/engine/ports/stored-task.js';
 import type { NewSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
-import { TypeOrmTransaction } from '../../libs/saga/src/store/postgres/typeorm/typeorm-transaction.js';
+import { TypeOrmDatabase } from '../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import { type Called, running, started } from './called.js';
 import { FAMILY_CALLS } from './family-calls.js';
 import { LET_GO_OF_LANES } from './huge-tables.js';
@@ -248,13 +248,13 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   },
   'publishing by the application': (on) =>
     on.application.transaction((manager) =>
-      on.outbox.publish(new TypeOrmTransaction(manager), [
+      on.outbox.publish(new TypeOrmDatabase(on.application).join(manager), [
         { id: randomUUID(), topic: 'a', key: 'b', type: 'c', payload: '1', headers: {} },
       ]),
     ),
   'handling of a message': (on) =>
     on.application.transaction((manager) =>
-      on.inbox.isNew(new TypeOrmTransaction(manager), 'default', randomUUID()),
+      on.inbox.isNew(new TypeOrmDatabase(on.application).join(manager), 'default', randomUUID()),
     ),
 };
 

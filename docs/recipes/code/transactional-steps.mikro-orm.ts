@@ -54,7 +54,10 @@ export function request(orm: MikroORM, sagas: SagaService, transfer: Transfer) {
 }
 
 export async function open(url: string) {
-  const orm = await MikroORM.init({ clientUrl: url, entities: [Account, Booking, TransferRequest] });
+  const orm = await MikroORM.init({
+    ...{ clientUrl: url, entities: [Account, Booking, TransferRequest] },
+    schemaGenerator: { ignoreSchema: ['saga'] },
+  });
   return {
     database: mikroOrmDatabase(orm),
     request: (sagas: SagaService, transfer: Transfer) => request(orm, sagas, transfer),

@@ -14,7 +14,10 @@ const BOOKING = new EntitySchema<Booking>({
 });
 
 export async function mikroOrmLayer(url: string): Promise<Layer<EntityManager>> {
-  const orm = await MikroORM.init({ clientUrl: url, entities: [BOOKING] });
+  const orm = await MikroORM.init({
+    ...{ clientUrl: url, entities: [BOOKING] },
+    schemaGenerator: { ignoreSchema: ['saga'] },
+  });
   return {
     database: mikroOrmDatabase(orm, await poolOf(orm)),
     transaction: (work) => orm.em.fork().transactional(work),

@@ -30,7 +30,7 @@ export function describeConnections(apps: LayerApps): void {
     @Saga({ name: 'booking' })
     class Booking {
       @Step({ transactional: true }) async book({ transaction }: TransactionalStepContext) {
-        await write.with!(transaction as object);
+        await write.with!(transaction);
       }
     }
     try {

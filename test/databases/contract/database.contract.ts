@@ -3,6 +3,7 @@ import { describeCalls } from './calls.contract.js';
 import { describeConnections } from './connections.contract.js';
 import { LayerApps } from './layer-apps.js';
 import { describeSteps } from './steps.contract.js';
+import { describeTransactions } from './transactions.contract.js';
 
 /** What each adapter of a database layer keeps to. */
 export function describeDatabase(subject: LayerSubject): void {
@@ -11,5 +12,6 @@ export function describeDatabase(subject: LayerSubject): void {
     describeCalls(apps);
     describeSteps(apps);
     describeConnections(apps);
+    describeTransactions(apps);
   });
 }

@@ -18,6 +18,7 @@ export const MIKRO_ORM: LayerSubject<SqlEntityManager> = {
     const orm = await MikroORM.init({
       ...{ clientUrl: url, entities: [EFFECT], pool: { min: 0, max: connections } },
       discovery: { disableDynamicFileAccess: true },
+      schemaGenerator: { ignoreSchema: ['saga'] },
     });
     return {
       database: mikroOrmDatabase(orm),

@@ -32,7 +32,10 @@ const ORDER = new EntitySchema<OrderRow>({
 });
 
 export async function openMikroOrm(url: string): Promise<Orm<EntityManager>> {
-  const orm = await MikroORM.init({ clientUrl: url, entities: [ORDER] });
+  const orm = await MikroORM.init({
+    ...{ clientUrl: url, entities: [ORDER] },
+    schemaGenerator: { ignoreSchema: ['saga'] },
+  });
   return { database: mikroOrmDatabase(orm), orders: new MikroOrmOrders(orm), close: () => orm.close() };
 }
 

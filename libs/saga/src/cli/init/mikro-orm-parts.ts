@@ -27,6 +27,8 @@ export function mikroOrmParts(app: NestApp): DatabaseParts {
     // The entities of the application.
     entities: [],
     discovery: { warnWhenNoEntities: false },
+    // MikroORM's schema tools would drop the tables of sagas.
+    schemaGenerator: { ignoreSchema: ['saga'] },
   })`,
     adapter: mikroOrmMajor(app) < 7 ? 'mikroOrmDatabase(db)' : `mikroOrmDatabase(db, await ${POOL_OF_7})`,
     end: 'this.db.close()',

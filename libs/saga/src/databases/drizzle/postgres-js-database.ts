@@ -1,3 +1,4 @@
+import { homeOf } from '../../store/postgres/connection/home-database.js';
 import { PoolDatabase } from '../../store/postgres/connection/pool-database.js';
 import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
 import type { DatabaseSession, JoinedTransaction } from '../../store/postgres/connection/saga-database.js';
@@ -53,7 +54,9 @@ export class PostgresJsDatabase<Tx extends object> extends PoolDatabase<Tx> {
 
   override join(transaction: unknown): JoinedTransaction {
     const client = clientIn(transaction);
-    return isPostgresJsTransaction(client) ? new PostgresJsTransaction(client) : super.join(transaction);
+    return isPostgresJsTransaction(client)
+      ? new PostgresJsTransaction(client, homeOf(this.pool), FIX)
+      : super.join(transaction);
   }
 
   /** postgres.js reads the types of arrays when it connects first. Until then it has no parsers for them. */

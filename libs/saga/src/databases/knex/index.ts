@@ -24,6 +24,7 @@ export function knexDatabase(knex: Knex): SagaDatabase<Knex.Transaction> {
     open: (work) => knex.transaction(work),
     isTransaction: (given): given is Knex.Transaction =>
       'isTransaction' in given && given.isTransaction === true && 'savepoint' in given,
+    hasEnded: (transaction) => transaction.isCompleted(),
     clientOf: (transaction) =>
       connections.of(transaction, () => (transaction.client as KnexClient).acquireConnection()),
   });

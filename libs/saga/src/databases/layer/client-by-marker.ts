@@ -2,6 +2,7 @@ import { SagaTransactionError } from '../../errors.js';
 import { newId } from '../../shared/new-id.js';
 import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
 import { INSTEAD, isAborted } from '../../store/postgres/connection/transaction-watch.js';
+import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
 
 /**
  * Returns the connection of a transaction of a layer that does not show it: the client of the pool that receives the answer to
@@ -27,7 +28,12 @@ export async function clientByMarker(
   try {
     await send(`SELECT '${marker}' AS marker`);
   } catch (error) {
-    if (!isAborted(error)) throw error;
+    if (isTransientError(error)) throw error;
+    if (!isAborted(error))
+      throw new SagaTransactionError(
+        `The transaction that was given cannot be used; it may have ended: ${(error as Error).message}`,
+        { cause: error },
+      );
     throw new SagaTransactionError(
       `Nothing is stored in the transaction: a statement of it failed, and the error was caught. PostgreSQL rolls back ` +
         `such a transaction even on COMMIT. ${INSTEAD}`,

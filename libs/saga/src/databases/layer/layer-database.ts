@@ -1,4 +1,4 @@
-import { ClientTransaction } from '../../store/postgres/connection/client-transaction.js';
+import { ClientTransaction, transactionEnded } from '../../store/postgres/connection/client-transaction.js';
 import { wrongTransaction } from '../../store/postgres/connection/name-of-layer.js';
 import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
 import type {
@@ -20,8 +20,14 @@ export interface LayerParts<Tx extends object> {
   readonly fix: string;
   open: TransactionOpener<Tx>;
   isTransaction(given: object): given is Tx;
+  /** What stands for a transaction, and for no other one. Default: the transaction. */
+  handleOf?(transaction: Tx): object;
+  /** The layer knows that a transaction has ended. Default: the layer does not know. */
+  hasEnded?(transaction: Tx): boolean;
   /** The connection of a transaction. */
   clientOf(transaction: Tx): PgClient | Promise<PgClient>;
+  /** As of a SagaDatabase. Default: the layer's tools leave all schemas alone that are not the application's. */
+  requireSchema?(schema: string): void;
   /** Sends what the layer has gathered in a transaction. Default: it gathers nothing. */
   flush?(transaction: Tx): Promise<unknown>;
 }
@@ -46,7 +52,14 @@ export class LayerDatabase<Tx extends object> implements SagaDatabase<Tx> {
     const { parts } = this;
     if (!isObject(transaction) || !isOne(parts, transaction))
       throw wrongTransaction(transaction, parts.name, parts.fix);
-    return new ClientTransaction(() => parts.clientOf(transaction), parts.fix);
+    const { pool, fix } = parts;
+    if (parts.hasEnded?.(transaction)) throw transactionEnded(fix);
+    const handle = parts.handleOf?.(transaction) ?? transaction;
+    return new ClientTransaction(() => parts.clientOf(transaction), { pool, handle, fix });
+  }
+
+  requireSchema(schema: string): void {
+    this.parts.requireSchema?.(schema);
   }
 
   opener(source: unknown): TransactionOpener<Tx> | undefined {

@@ -33,7 +33,8 @@ export interface MikroOrmEntityManager {
  * @param pool the Pool of pg of MikroORM 7, which does not show it at once:
  * `await orm.em.getConnection().getNativeClient()`. MikroORM 6 needs none
  * @throws SagaConfigurationError if it is no MikroORM with PostgreSQL, if its pool is missing, if its transactions are
- * disabled, or if its password is a function
+ * disabled, or if its password is a function. At start-up, if its schema tools do not ignore the schema of the sagas:
+ * `schemaGenerator: { ignoreSchema: ['saga'] }`
  */
 export function mikroOrmDatabase<Em extends MikroOrmEntityManager>(
   orm: { readonly em: Em } | Em,
@@ -54,12 +55,26 @@ export function mikroOrmDatabase<Em extends MikroOrmEntityManager>(
     isTransaction: (given): given is Em & EntityManagerParts =>
       asEntityManager(given) === given && asEntityManager(given)!.isInTransaction(),
     // An EntityManager can have several transactions, one after another.
+    handleOf: (transaction) => transaction.getTransactionContext()!,
     clientOf: (transaction) => {
       const context = transaction.getTransactionContext()!;
       return connections.of(context, () => layer.clientOf(transaction, context));
     },
     flush: (transaction) => transaction.flush(),
+    requireSchema: (schema) => requireIgnored(em, schema),
   });
+}
+
+/** MikroORM's schema generator takes each schema of the database for its own, and drops what is no entity. */
+function requireIgnored(em: EntityManagerParts, schema: string): void {
+  const { ignoreSchema = [] } = (em.config.get('schemaGenerator') ?? {}) as { ignoreSchema?: unknown[] };
+  const isIgnored = (one: unknown) => (one instanceof RegExp ? one.test(schema) : one === schema);
+  if (ignoreSchema.some(isIgnored)) return;
+  throw new SagaConfigurationError(
+    `mikroOrmDatabase(): MikroORM's schema tools (orm.schema.update(), mikro-orm migration:create) would drop the tables of ` +
+      `sagas, because they manage each schema of the database. Add schemaGenerator: { ignoreSchema: ['${schema}'] } to the ` +
+      `options of MikroORM.`,
+  );
 }
 
 /** Its transactions have an identity map of their own, and are none of the one in whose context they are opened. */

@@ -32,7 +32,10 @@ export abstract class PoolDatabase<Tx> implements SagaDatabase<Tx> {
 
   join(transaction: unknown): JoinedTransaction {
     const client = this.clientOf(transaction);
-    if (client) return new ClientTransaction(() => client, this.transactionFix);
+    // A client of pg is lent again and again, and stands for each of its transactions.
+    const handle = client === transaction ? undefined : (transaction as object);
+    const given = { pool: this.pool, handle, fix: this.transactionFix };
+    if (client) return new ClientTransaction(() => client, given);
     throw wrongTransaction(transaction, this.name, this.transactionFix);
   }
 

@@ -26,6 +26,11 @@ export interface SagaDatabase<Tx = unknown> {
   join(transaction: unknown): JoinedTransaction;
   /** Returns what opens a transaction on this object. Undefined: the object is a transaction itself. */
   opener(source: unknown): TransactionOpener<Tx> | undefined;
+  /**
+   * Requires that the layer's own tools leave the tables of a schema alone. Default: they do.
+   * @throws SagaConfigurationError if they would drop the tables of sagas
+   */
+  requireSchema?(schema: string): void;
   /** Returns `ctx.manager` of a transaction. Default: it is undefined. */
   managerOf?(transaction: Tx): EntityManager | undefined;
   /** Returns the error of a statement as the layer throws it. Default: pg's error. */

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../../../../test/support/test-database.js';
-import { TypeOrmTransaction } from '../typeorm/typeorm-transaction.js';
+import { TypeOrmDatabase } from '../typeorm/typeorm-database.js';
 import { TransactionWatch } from './transaction-watch.js';
 
 let database: TestDatabase;
@@ -29,7 +29,8 @@ const fail = () => runner.query('SELECT 1 / 0').catch(() => undefined);
 
 /** The watch of a driver that does not pass on messages of the server, such as pg-native. */
 const withoutMessages = () => TransactionWatch.on({});
-const ofThisDriver = async () => (await TransactionWatch.of(new TypeOrmTransaction(runner.manager)))!;
+const ofThisDriver = async () =>
+  (await TransactionWatch.of(new TypeOrmDatabase(dataSource).join(runner.manager)))!;
 
 describe.each([
   ['with the messages of the server', ofThisDriver],

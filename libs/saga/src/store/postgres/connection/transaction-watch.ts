@@ -26,6 +26,8 @@ export class TransactionWatch {
   private end: string | undefined;
   /** Counts the transactions of the connection. */
   private transactions = 0;
+  /** The number of the transaction that each object of a layer was used in first. */
+  private readonly handles = new WeakMap<object, number>();
 
   /** The connection was closed, or is being closed by the server. */
   isLost = false;
@@ -76,6 +78,17 @@ export class TransactionWatch {
   /** The connection is known to be in no transaction. */
   get isIdle(): boolean {
     return this.status === 'I';
+  }
+
+  /** The layer's object was used in an earlier transaction than that of this moment. */
+  hasEnded(handle: object): boolean {
+    const first = this.handles.get(handle);
+    return first !== undefined && first !== this.transactions;
+  }
+
+  /** Notes that the layer's object stands for the transaction of this moment. */
+  usedBy(handle: object): void {
+    if (!this.handles.has(handle)) this.handles.set(handle, this.transactions);
   }
 
   /** Returns whether the transaction of this moment is still open. */

@@ -1,5 +1,6 @@
 import { SagaConfigurationError } from '../../../errors.js';
 import type { EngineSql } from '../connection/engine-sql.js';
+import { homeOf } from '../connection/home-database.js';
 import { IS_RAISED } from '../schema/functions/raised-isolation.js';
 import { requireTransactions } from './require-transactions.js';
 import type { Needs } from './needs.js';
@@ -81,6 +82,7 @@ export async function checkServer(sql: EngineSql, schema: string, needs: Needs):
     ...[needs.sequences, needs.functions],
   ]);
   sql.isolation.isRaised ||= server.raised;
+  await homeOf(sql.pool).learn(sql);
   if (server.standby) throw isStandby(server, needs);
   const problem =
     tooOld(server, needs) ??

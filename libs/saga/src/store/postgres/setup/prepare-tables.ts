@@ -14,6 +14,7 @@ export async function prepareTables(
   needs: Needs,
   log: { warn(message: string): void },
 ): Promise<void> {
+  sql.database.requireSchema?.(options.schema);
   const prepare = options.migrate ? migrate : checkMigrated;
   await waitForPromotion(
     () => prepare(sql, options.schema, needs),

@@ -10,6 +10,7 @@ import type {
   SagaDatabase,
   StatementLogger,
 } from '../connection/saga-database.js';
+import { TransactionWatch } from '../connection/transaction-watch.js';
 import { queryFailed, TypeOrmTransaction } from './typeorm-transaction.js';
 
 /** A TypeORM DataSource of the application, whose connections and transactions sagas share. */
@@ -22,6 +23,7 @@ export class TypeOrmDatabase implements SagaDatabase<EntityManager> {
   constructor(private readonly application: DataSource) {
     this.pool = poolOf(application);
     this.logger = new TypeOrmLogger(application);
+    TransactionWatch.onAll(this.pool);
   }
 
   session(): DatabaseSession<EntityManager> {
@@ -29,7 +31,8 @@ export class TypeOrmDatabase implements SagaDatabase<EntityManager> {
   }
 
   join(transaction: unknown): JoinedTransaction {
-    if (isManager(transaction)) return new TypeOrmTransaction(transaction);
+    if (isManager(transaction))
+      return new TypeOrmTransaction(transaction, { pool: this.pool, fix: TRANSACTION_FIX });
     throw wrongTransaction(transaction, this.name, TRANSACTION_FIX);
   }
 

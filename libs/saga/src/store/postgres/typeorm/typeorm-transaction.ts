@@ -1,7 +1,7 @@
 import type { EntityManager, QueryRunner } from 'typeorm';
-import { OWN_TYPES } from '../connection/own-types.js';
+import { SagaTransactionError } from '../../../errors.js';
+import { type GivenTransaction, sendOn, transactionEnded } from '../connection/client-transaction.js';
 import type { PgClient } from '../connection/pg-types.js';
-import { withoutValues } from '../connection/redact-message.js';
 import type { JoinedTransaction } from '../connection/saga-database.js';
 import { asEngineFailure } from '../connection/transient-errors.js';
 import { typeOrm } from './typeorm-package.js';
@@ -11,19 +11,20 @@ import { typeOrm } from './typeorm-package.js';
  * parsers, whatever parsers the application has, and what they are given is in no log and no error.
  */
 export class TypeOrmTransaction implements JoinedTransaction {
-  constructor(private readonly manager: EntityManager) {}
+  constructor(
+    private readonly manager: EntityManager,
+    private readonly given: GivenTransaction,
+  ) {}
 
   async query<Rows = unknown>(text: string, parameters?: unknown[]): Promise<Rows> {
     const { queryRunner, connection } = this.manager as Partial<EntityManager>;
-    if (queryRunner) return send<Rows>(queryRunner, text, parameters);
+    if (queryRunner) return send<Rows>(queryRunner, this.given, text, parameters);
+    if (connection)
+      throw new SagaTransactionError(
+        `The EntityManager that was given is in no transaction. ${this.given.fix}`,
+      );
     // Whatever has a query() is taken for a transaction: one that is no TypeORM's goes by its own parsers.
-    if (!connection) return this.manager.query<Rows>(text, parameters);
-    const own = connection.createQueryRunner();
-    try {
-      return await send<Rows>(own, text, parameters);
-    } finally {
-      await own.release();
-    }
+    return this.manager.query<Rows>(text, parameters);
   }
 
   async connection(): Promise<object | undefined> {
@@ -43,16 +44,21 @@ export function queryFailed(text: string, error: Error): Error {
   return new QueryFailedError(text, undefined, error);
 }
 
-async function send<Rows>(runner: QueryRunner, text: string, parameters?: unknown[]): Promise<Rows> {
-  // TypeORM says what is wrong with it.
-  if (runner.isReleased) return runner.query(text) as Promise<Rows>;
+async function send<Rows>(
+  runner: QueryRunner,
+  given: GivenTransaction,
+  text: string,
+  parameters?: unknown[],
+): Promise<Rows> {
+  if (runner.isReleased) throw transactionEnded(given.fix);
   const client = (await runner.connect()) as PgClient;
   const { logger } = runner.connection;
   logger.logQuery(text, undefined, runner);
   try {
-    return (await client.query({ text, values: parameters, types: OWN_TYPES })).rows as Rows;
+    return await sendOn<Rows>(client, given, text, parameters);
   } catch (error) {
-    const failure = withoutValues(error as Error);
+    if (error instanceof SagaTransactionError) throw error;
+    const failure = error as Error;
     logger.logQueryError(failure, text, undefined, runner);
     throw asEngineFailure(queryFailed(text, failure));
   }
