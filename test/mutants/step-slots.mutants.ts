@@ -169,6 +169,12 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
     killers: [specs('run/run-slots')],
   },
   {
+    name: 'forget a slot that could not be freed',
+    find: 'this.unfreed.push(one);',
+    replace: '',
+    killers: [specs('run/run-slots')],
+  },
+  {
     name: 'leave an at-most-once step recorded as running that did not begin',
     find: "run.record.apply({ type: 'start-withdrawn', step: key });",
     replace: 'void key;',

@@ -61,3 +61,9 @@ export interface StepSlotStore {
    */
   sweep(sagas: readonly SweptSaga[]): Promise<void>;
 }
+
+/**
+ * Frees slots, as the store does. Never rejects. False: the store could not be reached. What is not freed is free once the lease is
+ * given back.
+ */
+export type FreeSlots = (...freed: Parameters<StepSlotStore['free']>) => Promise<boolean>;

@@ -28,6 +28,7 @@ function slotsOf(free: number) {
     },
     async freeSlots(_limit, _holder, steps) {
       for (const step of steps) taken.delete(step);
+      return true;
     },
   } satisfies Partial<SagaRunPorts> & { free: number; readonly calls: number };
 }
@@ -78,7 +79,7 @@ describe('a saga that waits for a slot', () => {
     const run = runOf({ ...SAGA, state: waiting }, limited, () => undefined, {
       ...portsTo(written),
       takeSlots: slots.takeSlots.bind(slots),
-      freeSlots: async (_limit, _holder, steps) => void freed.push(...steps),
+      freeSlots: async (_limit, _holder, steps) => freed.push(...steps) > 0,
     });
     expect(await run.advance()).toEqual({ type: 'released', dueAt: undefined });
     expect(written.at(-1)!.state.steps.get('work')).toMatchObject({ status: 'waiting', slot: { since: 0 } });
@@ -105,11 +106,42 @@ describe('a saga that waits for a slot', () => {
   });
 });
 
+test('a slot that could not be freed is freed by the run that goes on, again and again', async () => {
+  const free = [false, false, true];
+  const freed: string[][] = [];
+  const time = { ms: 0 };
+  const slots = new RunSlots(
+    limited,
+    SAGA,
+    INITIAL,
+    {
+      takeSlots: async (_limit, _holder, steps) => steps,
+      freeSlots: async (_limit, _holder, steps) => {
+        freed.push([...steps]);
+        return free[freed.length - 1]!;
+      },
+      now: () => 0,
+      clock: { ...systemClock, monotonic: () => time.ms },
+    },
+    () => undefined as never,
+  );
+  await slots.take([{ kind: 'run', key: 'work', node: limited.steps.get('work')! }], INITIAL);
+  const begun = evolve(limited, INITIAL, { type: 'step-started', step: 'work' });
+  const ended = evolve(limited, begun, { type: 'step-completed', step: 'work' });
+  expect(slots.untilAsked(ended)).toBeUndefined();
+  for (const tries of [1, 2, 3, 3]) {
+    await slots.freeEnded(ended);
+    expect(freed).toEqual(Array.from({ length: tries }, () => ['work']));
+    expect(slots.untilAsked(ended)).toBe(tries < 3 ? SLOT_KEPT_MS : undefined);
+    time.ms += SLOT_KEPT_MS;
+  }
+});
+
 describe('a run whose step waits for a slot', () => {
   function waitingAt(time: { ms: number }): RunSlots {
     const ports = {
       takeSlots: async () => [],
-      freeSlots: async () => undefined,
+      freeSlots: async () => true,
       now: () => 0,
       clock: { ...systemClock, monotonic: () => time.ms },
     };

@@ -7,13 +7,18 @@ import { KIND } from '../../machine/step-kinds.js';
 import { stepsOfKinds } from '../../machine/step-map.js';
 import type { Clock } from '../../shared/clock.js';
 import { NOTHING } from '../../shared/empty-array.js';
-import { SLOT_KEPT_MS, type SlotHolder, type SlotLimit, type StepSlotStore } from '../ports/step-slots.js';
+import {
+  type FreeSlots,
+  SLOT_KEPT_MS,
+  type SlotHolder,
+  type SlotLimit,
+  type StepSlotStore,
+} from '../ports/step-slots.js';
 import { keyFailed, keyReturned } from './limit-key.js';
 
 export interface RunSlotsPorts {
   readonly takeSlots: StepSlotStore['take'];
-  /** Never rejects: what cannot be freed is free once the lease is given back. */
-  readonly freeSlots: StepSlotStore['free'];
+  readonly freeSlots: FreeSlots;
   /** The store's time. */
   readonly now: () => number;
   readonly clock: Clock;
@@ -41,6 +46,10 @@ interface Asked {
  */
 export class RunSlots {
   private readonly slots = new Map<string, Slot>();
+  /** What is still to be freed, since the store could not be reached. */
+  private unfreed: Parameters<FreeSlots>[] = [];
+  /** When that was tried last, by the monotonic clock. */
+  private triedAt = 0;
   private turn = 0;
 
   constructor(
@@ -97,16 +106,22 @@ export class RunSlots {
       if (!slot.isTaken) this.slots.set(step, { ...slot, askedAt: -Infinity });
   }
 
-  /** Milliseconds until it asks again without having been called, as hints may be lost. Undefined: nothing waits. */
+  /**
+   * Milliseconds until it asks again without having been called, as hints may be lost, or frees what it could not free. Undefined:
+   * nothing waits.
+   */
   untilAsked(state: SagaState): number | undefined {
-    if (state.status !== 'running') return undefined;
-    const waits = this.awaiting(state).map(([step]) => this.timeUntilAsked(step));
+    const waits =
+      state.status === 'running' ? this.awaiting(state).map(([step]) => this.timeUntilAsked(step)) : [];
+    if (this.unfreed.length > 0) waits.push(this.timeUntilAfter(this.triedAt));
     return waits.length > 0 ? Math.max(0, Math.min(...waits)) : undefined;
   }
 
   /** Frees the slots of attempts that have ended, and ends waits that are over. @param state as it is stored */
   async freeEnded(state: SagaState): Promise<void> {
     const isAny = this.waitsForItself(state);
+    if (this.unfreed.length > 0 && this.timeUntilAfter(this.triedAt) <= 0)
+      await this.tryToFree(this.unfreed.splice(0));
     await this.free((entry) => this.isOver(entry, state));
     if (isAny) this.forget();
   }
@@ -142,9 +157,16 @@ export class RunSlots {
   private async free(isFree: (entry: [string, Slot]) => boolean): Promise<void> {
     const freed: Asked[] = [];
     for (const entry of this.slots) if (isFree(entry)) add(freed, entry[1].limit, entry[0]);
-    for (const { limit, steps } of freed) {
-      for (const step of steps) this.slots.delete(step);
-      await this.ports.freeSlots(limit, this.holder, steps);
+    for (const { steps } of freed) for (const step of steps) this.slots.delete(step);
+    await this.tryToFree(freed.map(({ limit, steps }) => [limit, this.holder, steps]));
+  }
+
+  /** What was taken again since is not freed: it was in a later turn. */
+  private async tryToFree(freed: readonly Parameters<FreeSlots>[]): Promise<void> {
+    for (const one of freed) {
+      if (await this.ports.freeSlots(...one)) continue;
+      this.unfreed.push(one);
+      this.triedAt = this.ports.clock.monotonic();
     }
   }
 
@@ -183,8 +205,11 @@ export class RunSlots {
 
   /** One formula for both: by two that round differently, a run may wait for no time, and again, without asking. */
   private timeUntilAsked(step: string): number {
-    const asked = this.slots.get(step)?.askedAt ?? -Infinity;
-    return asked + SLOT_KEPT_MS - this.ports.clock.monotonic();
+    return this.timeUntilAfter(this.slots.get(step)?.askedAt ?? -Infinity);
+  }
+
+  private timeUntilAfter(time: number): number {
+    return time + SLOT_KEPT_MS - this.ports.clock.monotonic();
   }
 
   private keyOf(action: Action): string | undefined {

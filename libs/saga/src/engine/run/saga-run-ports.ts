@@ -8,7 +8,7 @@ import type { PermitLead } from './permit-lead.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { RunCheckpointsPorts } from './run-checkpoints.js';
 import type { SagaStore } from '../ports/saga-store.js';
-import type { StepSlotStore } from '../ports/step-slots.js';
+import type { FreeSlots, StepSlotStore } from '../ports/step-slots.js';
 import type { CheckpointResult } from '../ports/checkpoint.js';
 import type { KnownPauses } from '../ports/step-pause.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
@@ -41,7 +41,7 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly reserve: SagaStore['reserve'];
   readonly takeSlots: StepSlotStore['take'];
   /** Never rejects. */
-  readonly freeSlots: StepSlotStore['free'];
+  readonly freeSlots: FreeSlots;
   /** The same for all runs of a worker. */
   readonly permits: PermitLead;
   readonly clock: Clock;

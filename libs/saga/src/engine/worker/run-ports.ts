@@ -25,9 +25,11 @@ export function runPortsOf(
 ): SagaRunPorts {
   const { store, writers, retry, log } = ports;
   const now = () => ports.storeClock.now();
-  // They are free once the lease is given back, and the next look of any worker calls the sagas that wait for them.
-  const slotsKept = (error: unknown) =>
+  // The run tries again. They are free once its lease is given back, and the next look of any worker calls the sagas that wait.
+  const slotsKept = (error: unknown) => {
     log.warn(`Slots of a step could not be freed: ${serializeError(error).message}`);
+    return false;
+  };
   return {
     ...ports,
     store: {
@@ -41,7 +43,7 @@ export function runPortsOf(
     answered: (duration) => capacity.answered(duration),
     reserve: (limit, attempts) => retry.run(() => store.reserve(limit, attempts)),
     takeSlots: (...asked) => retry.run(() => store.stepSlots.take(...asked)),
-    freeSlots: (...freed) => retry.run(() => store.stepSlots.free(...freed)).catch(slotsKept),
+    freeSlots: (...freed) => retry.run(() => store.stepSlots.free(...freed)).then(() => true, slotsKept),
     pendingSignals: (id) => retry.run(() => store.pendingSignals(id)),
     claimSoon: () => claimer.claimSoon(),
     attempts: new AttemptRunner({ ...ports, maxPayloadBytes, now, within }),

@@ -193,12 +193,12 @@ describe('a start that was lost', () => {
 
   test('is stored again with its id, and the times that it had', () => {
     const again = { fresh: false, delay: undefined, startAt: 60_000, timeout: 20_000, sla: 0 };
-    expect(startAgain(known(), true, NOW)).toEqual({ ...saga, ...again, leased: true });
+    expect(startAgain(known(), true, NOW, undefined)).toEqual({ ...saga, ...again, leased: true });
   });
 
   test('is taken up by no worker before its state is stored', () => {
     const begun = Object.assign(known(), { last: new KnownCheckpoint(madeOf(1), false, undefined) });
-    const again = startAgain(begun, true, NOW)!;
+    const again = startAgain(begun, true, NOW, undefined)!;
     expect(again).toMatchObject({ leased: false, step: 'next' });
     expect(again.startAt).toBeGreaterThan(NOW);
   });
@@ -218,10 +218,22 @@ describe('a start that was lost', () => {
   test('is stored by a worker of the saga once that has stored a checkpoint, and not before', () => {
     const row = { tags: { of: 'me' }, slaAt: NOW + 5, lock: { key: 'k', held: true } };
     const claimed = Object.assign(new KnownSaga('a', 0, 0), { claimed: rowOf(row) });
-    expect(startAgain(claimed, false, NOW)).toBeUndefined();
+    expect(startAgain(claimed, false, NOW, undefined)).toBeUndefined();
     claimed.last = new KnownCheckpoint(madeOf(1), false, undefined);
-    expect(startAgain(claimed, false, NOW)).toMatchObject({
+    expect(startAgain(claimed, false, NOW, undefined)).toMatchObject({
       ...{ id: 'a', name: 'order', fresh: false, leased: false, lockKey: 'k', sla: 5, tags: row.tags },
     });
+  });
+
+  test('by a worker of the saga has the key of its limit', () => {
+    const claimed = Object.assign(new KnownSaga('a', 0, 0), { claimed: rowOf({ input: '{"tenant":"t"}' }) });
+    claimed.last = new KnownCheckpoint(madeOf(1), false, undefined);
+    const keyOf = (ctx: { readonly input: unknown }) => (ctx.input as { readonly tenant: string }).tenant;
+    const graph = { ...sequenceOf(stepOf('first')), limitKey: keyOf };
+    expect(startAgain(claimed, false, NOW, graph)?.limitKey).toBe('t');
+    const throws = () => {
+      throw new Error('no key');
+    };
+    expect(startAgain(claimed, false, NOW, { ...graph, limitKey: throws })?.limitKey).toBeUndefined();
   });
 });

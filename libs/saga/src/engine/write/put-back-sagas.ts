@@ -85,11 +85,12 @@ export class PutBackSagas {
 
   /** Stores the starts that are missing. Returns the ids of those whose correlation id another saga has. */
   private async startAll(missing: readonly KnownSaga[]): Promise<Set<string>> {
-    const { store, lease, storeClock, runsUnder } = this.ports;
+    const { store, lease, bindings, storeClock, runsUnder } = this.ports;
     const now = storeClock.now();
     const starts = missing.flatMap((known) => {
       const leased = runsUnder(known.id) === 1 && known.last === undefined && known.start?.saga.leased;
-      return startAgain(known, leased === true, now) ?? [];
+      const graph = known.claimed && bindings.graphOf(known.claimed);
+      return startAgain(known, leased === true, now, graph) ?? [];
     });
     const conflicts = new Set<string>();
     if (starts.length === 0) return conflicts;

@@ -1,3 +1,5 @@
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import { limitKeyOf } from '../payload/start-keys.js';
 import type { NewSaga, StoredSaga } from '../ports/stored-saga.js';
 import type { KnownSaga, KnownStart } from './recent-sagas.js';
 
@@ -6,11 +8,17 @@ import type { KnownSaga, KnownStart } from './recent-sagas.js';
  * Undefined: it was not acknowledged here, and no checkpoint of the saga was.
  * @param leased this process runs the saga, and nothing of it was stored yet
  * @param now the database's time
+ * @param graph undefined: this process does not have it
  */
-export function startAgain(known: KnownSaga, leased: boolean, now: number): NewSaga | undefined {
+export function startAgain(
+  known: KnownSaga,
+  leased: boolean,
+  now: number,
+  graph: SagaGraph | undefined,
+): NewSaga | undefined {
   const { start, claimed, last } = known;
   if (last === undefined) return start && { ...asStarted(start, now), leased };
-  const saga = start ? asStarted(start, now) : claimed && asClaimed(claimed, now);
+  const saga = start ? asStarted(start, now) : claimed && asClaimed(claimed, now, graph);
   if (saga === undefined) return undefined;
   // Nothing claims it until its state is stored as well. A lock is waited for in the order of the starts.
   const follows = Math.max(now + STATE_FOLLOWS, saga.startAt ?? 0);
@@ -37,7 +45,7 @@ function asStarted({ saga, at }: KnownStart, now: number): NewSaga {
   };
 }
 
-function asClaimed(saga: StoredSaga, now: number): NewSaga {
+function asClaimed(saga: StoredSaga, now: number, graph: SagaGraph | undefined): NewSaga {
   const { id, name, version, correlationId, input, priority, tags, state, slaAt, lock } = saga;
   const begins = Math.max(now, state.startsAt ?? now);
   const left = (time: number | undefined) => (time === undefined ? undefined : Math.max(0, time - begins));
@@ -46,5 +54,15 @@ function asClaimed(saga: StoredSaga, now: number): NewSaga {
     ...{ fresh: false, leased: false, step: '', timeout: left(state.deadline), sla: left(slaAt) },
     lockKey: lock?.key,
     startAt: state.startsAt,
+    limitKey: graph && limitKeyAgain(graph, input),
   };
+}
+
+/** A claim does not read it. Undefined: its function gives none any more, so that the saga is one of those without a key. */
+function limitKeyAgain(graph: SagaGraph, input: string | undefined): string | undefined {
+  try {
+    return limitKeyOf(graph, input);
+  } catch {
+    return undefined;
+  }
 }
