@@ -43,7 +43,7 @@ export const FOLDERS = {
     operate: ['ports', 'payload'],
     versions: ['ports', 'payload'],
     observe: ['operate', 'ports', 'payload'],
-    write: ['observe', 'versions', 'ports'],
+    write: ['observe', 'versions', 'ports', 'payload'],
     schedule: ['observe', 'operate', 'write', 'ports', 'payload'],
     attempt: ['observe', 'write', 'ports', 'payload'],
     pause: ['write', 'ports', 'payload'],
