@@ -34,8 +34,37 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'share the windows of a rate limit between its keys',
     in: 'reserve_1',
-    find: 'WHERE r.saga = $1 AND r.step = $2 AND r.key = $3 FOR NO KEY UPDATE;',
-    replace: "WHERE r.saga = $1 AND r.step = $2 AND r.key >= '' ORDER BY r.key LIMIT 1 FOR NO KEY UPDATE;",
+    find: 'INTO stored FROM ${schema}.rate_limit r WHERE ${OF_LIMIT} FOR NO KEY UPDATE;',
+    replace:
+      "INTO stored FROM ${schema}.rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key >= '' ORDER BY r.key LIMIT 1 FOR NO KEY UPDATE;",
+    killers: contract('a rate limit'),
+  },
+  {
+    name: 'keep the times of a rate limit whose sagas were cancelled',
+    in: 'reserve_1',
+    find: 'CONTINUE WHEN NOT given_out.is_used AND NOT given_out.is_free;',
+    replace: 'CONTINUE WHEN NOT given_out.is_used;',
+    killers: contract('a rate limit'),
+  },
+  {
+    name: 'give out a time of a rate limit that a saga waits for',
+    in: 'reserve_1',
+    find: "AND (s.progress ->> 'permit')::float8 = r.at))) AS is_free",
+    replace: "AND (s.progress ->> 'permit')::float8 < r.at))) AS is_free",
+    killers: contract('a rate limit'),
+  },
+  {
+    name: 'let those that wait by another limit hold back all that follow',
+    in: 'reserve_1',
+    find: 'is_changed := stored.count <> $4 OR stored.per <> $5;',
+    replace: 'is_changed := false;',
+    killers: contract('a rate limit'),
+  },
+  {
+    name: 'let a rate limit stand still until the clock has come back to where it was set back from',
+    in: 'reserve_1',
+    find: 'IF kept[cardinality(kept)] > clock THEN kept := ARRAY(SELECT least(k, clock) FROM unnest(kept) k ORDER BY 1); END IF;',
+    replace: 'kept := kept;',
     killers: contract('a rate limit'),
   },
   {

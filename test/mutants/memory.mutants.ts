@@ -146,8 +146,9 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'give out times that break the rate limit (in memory)',
-    find: 'const time = Math.max(now + ahead, kept.at(-1) ?? now, allowed);',
-    replace: 'const time = Math.max(now + ahead, kept.at(-1) ?? now, Math.min(now, allowed));',
+    find: 'return last && Math.max(last.at + per, time + Number.EPSILON * time);',
+    replace:
+      'return last && last.at > time ? Math.max(last.at + per, time + Number.EPSILON * time) : undefined;',
     killers,
   },
 ];

@@ -54,6 +54,19 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     const claimed = [{ name, version: 1, concurrency: 10, keyed: true }];
     expect((await on.store.claim({ lease: LEASE, sagas: claimed, limit: 50 })).sagas).toHaveLength(30);
   },
+  'times of a rate limit that are given out again': async (on) => {
+    const limit = { saga: `rated-${randomUUID()}`, step: 'charge', count: 1, per: 60_000 };
+    const sagas = newSagas({ name: limit.saga }, 5);
+    await on.store.start(sagas, LEASE);
+    const times = async (saga: NewSaga) =>
+      (await on.store.reserve({ ...limit, holder: saga.id }, 1)).times[0]!;
+    const given: number[] = [];
+    for (const saga of sagas.slice(0, 4)) given.push(await times(saga));
+    const { state, ...checkpoint } = checkpointOf(sagas[2]!);
+    await on.store.checkpoint([{ ...checkpoint, state: { ...state, status: 'completed' }, release: {} }]);
+    on.prepared();
+    expect(await times(sagas[4]!)).toBeCloseTo(given[2]!, 1);
+  },
   'slots of steps that are left': async (on) => {
     const saga = `left-${randomUUID()}`;
     const sweep = async () => {

@@ -81,7 +81,7 @@ async function plansOf(call: string): Promise<ExplainedPlan[]> {
 }
 
 /** All of ours. */
-const TABLES = /^(instance|step|signal|task|rate_limit|concurrency|step_slot|step_limit)$/;
+const TABLES = /^(instance|step|signal|task|rate_limit|rate_time|concurrency|step_slot|step_limit)$/;
 
 /** What it reads of given ids is as small as they are few. */
 const isOfGivenIds = (node: PlanNode): boolean => /= ANY/.test(node['Index Cond'] ?? '');

@@ -174,6 +174,8 @@ export interface RateLimit {
   readonly per: number;
   /** Milliseconds, for those to whom the answer takes its time; default: 0. */
   readonly ahead?: number;
+  /** The id of the saga that asks. A time to come that it does not wait for any more, by what is stored of it, is given to others. */
+  readonly holder?: string;
 }
 
 export interface Reservation {

@@ -47,7 +47,7 @@ describe('the rate limit of a saga that has no key for it', () => {
       ...{ reserve: () => Promise.reject(new Error('is not asked')), permits: new PermitLead() },
       ...{ now: () => 9_000, clock: systemClock },
     };
-    const permits = new RunPermits(graph, ports, () => ({ input: {} }) as never);
+    const permits = new RunPermits(graph, 'a', ports, () => ({ input: {} }) as never);
     const before: SagaState = { ...INITIAL, turn };
     const [first] = decide(graph, before, 9_000).actions;
     const events = await permits.askTurn(first!);

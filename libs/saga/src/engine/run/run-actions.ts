@@ -39,7 +39,7 @@ export class RunActions {
   ) {
     this.starter = new AttemptStarter(run, invoke, ports);
     const contextOf = (action: Action) => this.starter.contextFor(action);
-    this.permits = new RunPermits(graph, ports, contextOf);
+    this.permits = new RunPermits(graph, run.saga.id, ports, contextOf);
     if (relationsOf(graph).hasSlots)
       this.slots = new RunSlots(graph, run.saga, run.saga.state, ports, contextOf);
   }

@@ -35,6 +35,8 @@ interface LimitedActions {
 export class RunPermits {
   constructor(
     private readonly graph: SagaGraph,
+    /** The saga of the run. */
+    private readonly holder: string,
     private readonly ports: RunPermitsPorts,
     /** What the function of a limit's key is given. */
     private readonly contextOf: (action: Action) => StepContext,
@@ -100,7 +102,8 @@ export class RunPermits {
     const { permits, clock, now } = this.ports;
     const slack = permitSlack(per);
     const askedAt = clock.monotonic();
-    const limit = { saga: this.graph.name, step, key, count, per: per + slack, ahead: permits.lead };
+    const { holder } = this;
+    const limit = { saga: this.graph.name, step, key, count, per: per + slack, ahead: permits.lead, holder };
     const given = await this.ports.reserve(limit, times);
     permits.answered(clock.monotonic() - askedAt, slack);
     return given.times.map((time) => mayBegin(time, given.now, now()));

@@ -100,6 +100,68 @@ export function describeRateLimits(subject: () => StoreSubject): void {
         expect(times[n]! - times[n - 3]!).toBeGreaterThanOrEqual(60_000 - 0.01);
     });
 
+    /** Each is given a time of the limit, and rests until then. */
+    const waiting = async (limit: RateLimit, count: number) => {
+      const { store } = subject();
+      const sagas = [];
+      for (let n = 0; n < count; n += 1) {
+        const saga = await held(store, { name: limit.saga });
+        const [at] = (await store.reserve({ ...limit, holder: saga.id }, 1)).times;
+        const step = stepOf({ status: 'waiting', attempts: 0, permit: at, retryAt: at });
+        const rest = { release: { dueAt: at } };
+        await store.checkpoint([checkpointOf(saga, stateOf('running', { charge: step }), rest)]);
+        sagas.push({ id: saga.id, at: at! });
+      }
+      return sagas;
+    };
+    const abort = async (id: string) =>
+      subject().store.edit({ id }, ({ state }) => ({
+        ...{ state: { ...state, status: 'aborted' }, due: false, step: '' },
+      }));
+
+    test('gives out the times of sagas again that do not wait for them any more', async () => {
+      const { store } = subject();
+      const limit = limitOf({ count: 1, per: 600_000 });
+      await store.reserve(limit, 1);
+      const sagas = await waiting(limit, 4);
+      await abort(sagas[1]!.id);
+      const asked = { ...limit, holder: (await held(store, { name: limit.saga })).id };
+      expect((await store.reserve(asked, 1)).times[0]).toBeCloseTo(sagas[1]!.at, 1);
+      expect((await store.reserve(asked, 1)).times[0]! - sagas[3]!.at).toBeCloseTo(600_000, 1);
+    });
+
+    test('lets the next one begin after one window if all that waited were cancelled', async () => {
+      const { store } = subject();
+      const limit = limitOf({ count: 2, per: 600_000 });
+      const begun = await store.reserve(limit, 2);
+      for (const { id } of await waiting(limit, 30)) await abort(id);
+      const { times } = await store.reserve({ ...limit, holder: (await held(store)).id }, 3);
+      expect(times[0]! - begun.now).toBeCloseTo(600_000, 1);
+      expect(times[1]! - begun.now).toBeCloseTo(600_000, 1);
+      expect(times[2]! - begun.now).toBeCloseTo(1_200_000, 1);
+    });
+
+    test('is another one from then on when its count or its window was changed, beside those that wait already', async () => {
+      const { store } = subject();
+      const limit = limitOf({ count: 1, per: 600_000 });
+      await store.reserve(limit, 1);
+      const sagas = await waiting(limit, 3);
+      const { times, now } = await store.reserve({ ...limit, count: 3, per: 1_000 }, 5);
+      expect(times.map((time) => Math.round((time - now) / 100) * 100)).toEqual([0, 0, 1_000, 1_000, 1_000]);
+      const tight = await store.reserve({ ...limit, count: 1, per: 400_000 }, 2);
+      // There is no room between those that wait.
+      expect(tight.times[0]! - sagas[2]!.at).toBeCloseTo(400_000, 0);
+    });
+
+    test('makes none wait for a clock of the database that was set back by an hour', async () => {
+      const { store, advance } = subject();
+      const limit = limitOf();
+      await store.reserve(limit, 2);
+      await advance(-3_600_000);
+      const { times, now } = await store.reserve(limit, 2);
+      for (const time of times) expect(time - now).toBeLessThanOrEqual(60_000);
+    });
+
     test('is remembered by the step that was given a time', async () => {
       const { store } = subject();
       const saga = await held(store);

@@ -1,24 +1,57 @@
 import type { RateLimit, Reservation } from '../../engine/ports/saga-store.js';
 
+/** A time that a rate limit has given out. */
+interface Given {
+  readonly at: number;
+  /** The saga that was to begin then, or an attempt of it. */
+  readonly holder?: string;
+  /** It was not in the future. */
+  readonly isUsed: boolean;
+}
+
 /** The times that rate limits have given out. */
 export class MemoryRates {
-  /** By limit, the last times. */
-  private readonly reserved = new Map<string, number[]>();
+  /** By limit, in the order of the times. */
+  private readonly reserved = new Map<string, readonly Given[]>();
 
-  reserve(
-    { saga, step, key: of, count, per, ahead = 0 }: RateLimit,
-    attempts: number,
-    now: number,
-  ): Reservation {
+  /** @param waits whether a saga waits for a time, by what is stored of it */
+  constructor(private readonly waits: (id: string, at: number) => boolean) {}
+
+  reserve(limit: RateLimit, attempts: number, now: number): Reservation {
+    const { saga, step, key: of, count, per, ahead = 0, holder } = limit;
     const key = JSON.stringify([saga, step, of]);
-    const kept = [...(this.reserved.get(key) ?? [])];
+    let given = this.kept(this.reserved.get(key) ?? [], limit, now);
     const times = Array.from({ length: attempts }, () => {
-      const allowed = kept.length < count ? now : kept.at(-count)! + per;
-      const time = Math.max(now + ahead, kept.at(-1) ?? now, allowed);
-      kept.push(time);
-      return time;
+      let at = now + ahead;
+      for (
+        let again: number | undefined = at;
+        again !== undefined;
+        again = latestWindow(given, at, count, per)
+      )
+        at = again;
+      given = [...given, { at, holder, isUsed: at <= now }].sort((a, b) => a.at - b.at);
+      return at;
     });
-    this.reserved.set(key, kept.slice(-count));
+    this.reserved.set(key, given);
     return { times, now };
   }
+
+  /** Without the times of sagas that do not wait for them, and those that are over. */
+  private kept(given: readonly Given[], { per, count }: RateLimit, now: number): readonly Given[] {
+    const wanted = given.flatMap((one) => {
+      if (one.isUsed) return { ...one, at: Math.min(one.at, now) };
+      return one.at <= now || one.holder === undefined || this.waits(one.holder, one.at) ? one : [];
+    });
+    const sorted = wanted.sort((a, b) => a.at - b.at);
+    const first = sorted.findIndex(({ at }) => at > now - per);
+    return sorted.slice(Math.max(0, first < 0 ? sorted.length - count : first - count));
+  }
+}
+
+/** The first time after this one at which the windows that are full around it are over. Undefined: none is. */
+function latestWindow(given: readonly Given[], time: number, count: number, per: number): number | undefined {
+  const near = given.filter(({ at }) => at > time - per && at < time + per);
+  const full = near.filter((one, n) => n + count <= near.length && near[n + count - 1]!.at - one.at < per);
+  const last = full.at(-1);
+  return last && Math.max(last.at + per, time + Number.EPSILON * time);
 }

@@ -233,3 +233,11 @@ export function toSummary({ saga, step, error }: MemoryRow): StoredSummary {
     ...{ createdAt, updatedAt, finishedAt },
   });
 }
+
+/** By what is stored of it, the saga, or an attempt of it, is to begin at a time that a rate limit has given. Its holder may know more. */
+export function waitsUntil(row: MemoryRow | undefined, time: number): boolean {
+  if (!row || isTerminal(row.saga.state.status)) return false;
+  const { lockedBy, state } = row.saga;
+  if (lockedBy !== undefined || (typeof state.turn === 'object' && state.turn.at === time)) return true;
+  return [...state.steps.values()].some(({ status, permit }) => status === 'waiting' && permit === time);
+}

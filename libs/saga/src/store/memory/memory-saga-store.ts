@@ -43,6 +43,7 @@ import {
   toExisting,
   toStoredSaga,
   toSummary,
+  waitsUntil,
 } from './memory-row.js';
 import { MemoryRows } from './memory-rows.js';
 import { findTasks } from './memory-tasks.js';
@@ -83,7 +84,7 @@ export class MemorySagaStore implements SagaStore {
   readonly graphs: GraphStore = new MemoryGraphStore(this.rows, () => this.now());
   /** Messages that checkpoints have published, in order. They are never sent. */
   readonly outbox: StoredMessage[] = [];
-  private readonly rates = new MemoryRates();
+  private readonly rates = new MemoryRates((id, at) => waitsUntil(this.rows.get(id), at));
   private readonly storedSchedules = new MemorySchedules((id) => this.rows.get(id)?.saga.state.status);
   private readonly lockQueues = new MemoryLockQueues(new MemoryFamilies(this.rows), () =>
     this.wakeup.announceDue(),

@@ -154,11 +154,11 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async reserve(
-    { saga, step, key = '', count, per, ahead = 0 }: RateLimit,
+    { saga, step, key = '', count, per, ahead = 0, holder }: RateLimit,
     attempts: number,
   ): Promise<Reservation> {
     const [row] = await this.query<Reservation>(this.sql, this.statements.reserve, [
-      ...[saga, step, key, count, per, attempts, ahead],
+      ...[saga, step, key, count, per, attempts, ahead, holder ?? null],
     ]);
     return row!;
   }

@@ -79,8 +79,9 @@ export async function postgresSubject(
       await shift('step_limit', ['checked_at'], ms);
       await shift('step_slot', ['since', 'called_at'], ms);
       await application.query(
-        `UPDATE ${SCHEMA}.rate_limit SET times = ARRAY(SELECT t - ${ms} FROM unnest(times) WITH ORDINALITY AS w(t, n) ORDER BY n), idle_at = idle_at - ${ms}`,
+        `UPDATE ${SCHEMA}.rate_limit SET times = ARRAY(SELECT t - ${ms} FROM unnest(times) WITH ORDINALITY AS w(t, n) ORDER BY n), from_at = from_at - ${ms}, idle_at = idle_at - ${ms}`,
       );
+      await application.query(`UPDATE ${SCHEMA}.rate_time SET at = at - ${ms}`);
     },
     cleanup: async (name, age) => {
       const options = { dryRun: false, alone: false };

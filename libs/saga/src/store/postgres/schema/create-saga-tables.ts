@@ -84,6 +84,7 @@ export const SAGA_TABLES: readonly string[] = [
   'step_limit',
   'step_slot',
   'rate_limit',
+  'rate_time',
   'graph',
   'schedule',
   'shard',

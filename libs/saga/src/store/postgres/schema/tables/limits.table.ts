@@ -1,16 +1,34 @@
 /** The limits over all processes: rate limits, slots of steps, and the `concurrency` of sagas. */
 export const limitTables = (schema: string): string[] => [
-  // A row for each step with a rate limit, or for each key of it: the times that were last given out. idle_at: from
-  // when the row of a key says nothing, in ms.
+  // A row for each step with a rate limit, or for each key of it: the times that were last given out, and the limit by which that
+  // was. is_ahead: the last of them was yet to come, so that rate_time has all that count. from_at: one before it may be free from
+  // then on. idle_at: from when the row of a key says nothing. All in ms.
   `
       CREATE TABLE IF NOT EXISTS ${schema}.rate_limit (
         saga text NOT NULL,
         step text NOT NULL,
         key text NOT NULL,
         times float8[] NOT NULL,
+        count int NOT NULL,
+        per float8 NOT NULL,
+        from_at float8,
+        is_ahead boolean NOT NULL DEFAULT false,
         idle_at float8,
         PRIMARY KEY (saga, step, key)
       ) WITH (fillfactor = 50)`,
+  // A row for each time of a rate limit that was given out while some had to wait. is_used: it was not yet to come. holder: the saga
+  // that is to begin then.
+  `
+      CREATE TABLE IF NOT EXISTS ${schema}.rate_time (
+        saga text NOT NULL,
+        step text NOT NULL,
+        key text NOT NULL,
+        at float8 NOT NULL,
+        number bigint GENERATED ALWAYS AS IDENTITY,
+        is_used boolean NOT NULL,
+        holder uuid,
+        PRIMARY KEY (saga, step, key, at, number)
+      )`,
   `
       CREATE INDEX IF NOT EXISTS rate_limit_idle ON ${schema}.rate_limit (saga, step, idle_at)
         WHERE idle_at IS NOT NULL`,
