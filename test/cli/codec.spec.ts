@@ -63,6 +63,13 @@ describe('sagas whose payloads are encoded', () => {
       expect.stringMatching(/SAGA_CODEC: <input> .*--codec <file>/),
     ]);
     expect(await apps.sql('SELECT FROM saga.instance')).toEqual([]);
+    for (const paused of ['pause-step pay charge', 'resume-step pay charge']) {
+      const reason = await run(paused, '--reason', 'the bank is down');
+      expect([reason.code, reason.error]).toEqual([
+        2,
+        expect.stringMatching(/SAGA_CODEC: --reason .*--codec/),
+      ]);
+    }
     const { out, code } = await run('start pay', '{"card":"4711"}', '--codec', file, '--json');
     expect(code).toBe(0);
     const { id } = JSON.parse(out) as { id: string };

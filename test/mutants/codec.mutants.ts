@@ -35,8 +35,23 @@ export const CODEC_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leave the causes of errors readable',
-    find: 'cause: cause && convertError(cause, sagaId, by)',
-    replace: 'cause',
+    find: 'cause: (cause, by, place) => convertError(cause, by, place)',
+    replace: 'cause: OPEN',
     killers,
+  },
+  {
+    name: 'leave an error readable that is the same as that of the attempt before',
+    in: 'convertCheckpoint',
+    find: 'const { id: sagaId, changed: keys } = checkpoint;',
+    replace:
+      'const { id: sagaId, changed, notes } = checkpoint; const keys = changed.filter((name) => !notes?.has(name));',
+    killers: [specs('sagas/start/private-values')],
+  },
+  {
+    name: 'leave the reason readable for which a step is paused',
+    in: 'CodedSagaStore.pauses',
+    find: 'pause: (step, who) => pauses.pause(step, encoded(who, step))',
+    replace: 'pause: (step, who) => pauses.pause(step, who)',
+    killers: [specs('sagas/start/private-values')],
   },
 ];

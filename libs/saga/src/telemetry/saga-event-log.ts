@@ -4,7 +4,11 @@ import type { SagaFailure, SerializedError } from '../definition/types/saga-fail
 
 /** Writes what has become of sagas into the log, and in detail what was tried. That one needs an operator is there anyway. */
 export class SagaEventLog {
-  constructor(private readonly log: EngineLog) {}
+  constructor(
+    private readonly log: EngineLog,
+    /** False: what errors and reasons say is left out. */
+    private readonly showsMessages = true,
+  ) {}
 
   write(event: ObservedEvent): void {
     const { id: sagaId, saga } = event;
@@ -12,7 +16,7 @@ export class SagaEventLog {
     const line = (what: string) => `Saga ${sagaId} (${saga}@${event.version}) ${what}`;
     switch (event.type) {
       case 'compensating':
-        return this.log.log(line(`compensates: ${reasonOf(event.failure)}`), whose);
+        return this.log.log(line(`compensates: ${this.reasonOf(event.failure)}`), whose);
       case 'aborted':
         return this.log.log(line('was aborted'), whose);
       case 'step-failed':
@@ -20,7 +24,7 @@ export class SagaEventLog {
         const what = event.type === 'step-failed' ? 'step' : 'compensation of step';
         const next = event.retryAt ? `next attempt at ${event.retryAt.toISOString()}` : 'retries exhausted';
         const told = line(
-          `attempt ${event.attempt} of ${what} '${event.step}' failed, ${next}${because(event.error)}`,
+          `attempt ${event.attempt} of ${what} '${event.step}' failed, ${next}${this.because(event.error)}`,
         );
         return event.retryAt ? this.log.debug(told, whose) : this.log.log(told, whose);
       }
@@ -28,13 +32,17 @@ export class SagaEventLog {
         return undefined;
     }
   }
-}
 
-function because(error: SerializedError | undefined): string {
-  return error ? `: ${error.message}` : '';
-}
+  private because(error: SerializedError | undefined): string {
+    return error ? `: ${this.textOf(error)}` : '';
+  }
 
-function reasonOf({ kind, step, error, reason }: SagaFailure): string {
-  const why = error?.message ?? reason;
-  return `${kind}${step === undefined ? '' : ` at ${step}`}${why === undefined ? '' : `, ${why}`}`;
+  private reasonOf({ kind, step, error, reason }: SagaFailure): string {
+    const why = error ? this.textOf(error) : this.showsMessages ? reason : undefined;
+    return `${kind}${step === undefined ? '' : ` at ${step}`}${why === undefined ? '' : `, ${why}`}`;
+  }
+
+  private textOf({ name, message }: SerializedError): string {
+    return this.showsMessages ? message : name;
+  }
 }

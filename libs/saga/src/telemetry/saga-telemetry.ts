@@ -34,12 +34,12 @@ export class SagaTelemetry implements OnModuleDestroy {
     // Sagas may be started from the first hook of any provider.
     observers.measureBy(
       new TelemetryInstrument(
-        traces ? new SagaTracer(trace.getTracer(SCOPE)) : undefined,
+        traces ? new SagaTracer(trace.getTracer(SCOPE), observers.showsMessages) : undefined,
         measures ? new SagaMeter(meter) : undefined,
       ),
     );
     const log = new SagaLog('SagaTelemetryModule');
-    const eventLog = new SagaEventLog(log);
+    const eventLog = new SagaEventLog(log, observers.showsMessages);
     if (logs) observers.add((event) => eventLog.write(event));
     if (gauges) this.gauges = new StateGauges(meter, () => sagas.stats(), log);
     this.gauges?.start();

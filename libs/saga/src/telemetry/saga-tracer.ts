@@ -35,7 +35,11 @@ const INTENDED: readonly SagaFailure['kind'][] = ['cancelled', 'undone'];
  * it with the other tags, and operators find a saga by its trace.
  */
 export class SagaTracer {
-  constructor(private readonly tracer: Tracer) {}
+  constructor(
+    private readonly tracer: Tracer,
+    /** False: spans have the names and codes of errors, and leave out what errors and reasons say. */
+    private readonly showsMessages = true,
+  ) {}
 
   starting(saga: Omit<NewSaga, 'leased'>): StartWatch {
     const attributes = sagaAttributes(saga);
@@ -50,7 +54,7 @@ export class SagaTracer {
         span.end();
       },
       failed: (error) => {
-        failed(span, serializeError(error));
+        this.failed(span, serializeError(error));
         span.end();
       },
     };
@@ -80,7 +84,7 @@ export class SagaTracer {
       ended: (event, brokenOff) => {
         span.setAttribute(ATTRIBUTE.outcome, outcomeOf(event, brokenOff));
         const error = errorIn(event);
-        if (error) failed(span, error);
+        if (error) this.failed(span, error);
         span.end();
       },
     };
@@ -93,22 +97,18 @@ export class SagaTracer {
     const span = this.tracer.startSpan(`saga ${saga.name}`, { attributes, startTime }, contextOfSaga(saga));
     const failure = 'failure' in event ? event.failure : undefined;
     if (failure && !INTENDED.includes(failure.kind)) {
-      if (failure.error) failed(span, failure.error);
-      else span.setStatus({ code: SpanStatusCode.ERROR, message: failure.reason ?? failure.kind });
+      const { error, kind, reason = kind } = failure;
+      if (error) this.failed(span, error);
+      else span.setStatus({ code: SpanStatusCode.ERROR, message: this.showsMessages ? reason : kind });
     }
     // Both are the database's time, the latter as well as this process knows it.
     span.end(event.at < startTime ? startTime : event.at);
   }
-}
 
-function failed(span: Span, error: SerializedError): void {
-  const exception: Exception = {
-    name: error.name,
-    message: error.message,
-    stack: error.stack,
-    code: error.code,
-  };
-  span.recordException(exception);
-  span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
-  span.setAttribute(ATTRIBUTE.error, error.name);
+  private failed(span: Span, { name, message, stack, code }: SerializedError): void {
+    const told: Exception = this.showsMessages ? { name, message, stack, code } : { name, code };
+    span.recordException(told);
+    span.setStatus({ code: SpanStatusCode.ERROR, message: told.message ?? name });
+    span.setAttribute(ATTRIBUTE.error, name);
+  }
 }

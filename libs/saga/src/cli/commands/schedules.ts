@@ -1,6 +1,7 @@
 import type { ScheduleStatus } from '../../nest/views/schedule-status.js';
 import { fromNow } from '../../shared/duration-text.js';
 import { type Command, command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { checkEncoded } from '../codec-option.js';
 import { BY_OPTION, userOf } from '../operator.js';
 import { SAGA_OPTIONS } from '../operator-session.js';
 import { operating } from '../session.js';
@@ -38,9 +39,10 @@ const pause = command({
   },
   run: async ({ operands: [saga], values, terminal }) => {
     const { by = userOf(terminal), reason } = values;
-    return operating(values, terminal, async ({ sagas }) => {
+    return operating(values, terminal, async (operated) => {
+      checkEncoded(operated, reason && '--reason');
       const options = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
-      await sagas.pauseSchedule(saga!, options);
+      await operated.sagas.pauseSchedule(saga!, options);
       terminal.out(values.json ? JSON.stringify({ done: true }) : `Paused the schedule of ${saga}`);
       return EXIT.done;
     });

@@ -2,6 +2,7 @@ import type { PausedStep } from '../../nest/views/paused-step.js';
 import { fromNow } from '../../shared/duration-text.js';
 import { oneLine } from '../../shared/one-line.js';
 import { type Command, command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option } from '../command.js';
+import { checkEncoded } from '../codec-option.js';
 import { BY_OPTION, userOf } from '../operator.js';
 import { SAGA_OPTIONS } from '../operator-session.js';
 import { operating } from '../session.js';
@@ -49,8 +50,9 @@ const pauseStep = command({
   options: OPTIONS,
   run: async ({ operands: [saga, step], values, terminal }) => {
     const who = whoOf(values, userOf(terminal));
-    return operating(values, terminal, async ({ sagas }) => {
-      await sagas.pauseStep(saga!, step!, who);
+    return operating(values, terminal, async (operated) => {
+      checkEncoded(operated, values.reason && '--reason');
+      await operated.sagas.pauseStep(saga!, step!, who);
       terminal.out(values.json ? JSON.stringify({ done: true }) : `Paused step ${step} of ${saga}`);
       return EXIT.done;
     });
@@ -65,8 +67,9 @@ const resumeStep = command({
   options: OPTIONS,
   run: async ({ operands: [saga, step], values, terminal }) => {
     const who = whoOf(values, userOf(terminal));
-    return operating(values, terminal, async ({ sagas }) => {
-      await sagas.resumeStep(saga!, step!, who);
+    return operating(values, terminal, async (operated) => {
+      checkEncoded(operated, values.reason && '--reason');
+      await operated.sagas.resumeStep(saga!, step!, who);
       terminal.out(values.json ? JSON.stringify({ done: true }) : `Resumed step ${step} of ${saga}`);
       return EXIT.done;
     });

@@ -121,7 +121,7 @@ export class AttemptRunner {
     } catch (error) {
       const thrown = error === TIMED_OUT ? probe.abortedBy : error;
       this.options.log.warn(
-        `Probe '${probe.method}' of step '${probe.step}': ${serializeError(thrown).message}`,
+        `Probe '${probe.method}' of step '${probe.step}': ${this.options.observers.textOf(thrown)}`,
         probe.subject,
       );
       this.ended(probe, watch, { ...failed, error: serializeError(thrown) });
@@ -237,7 +237,7 @@ export class AttemptRunner {
       return { backoff: toMilliseconds(answer as Duration, 'backoff') };
     } catch (thrown) {
       this.options.log.warn(
-        `backoff of step '${attempt.step}' failed, so the default delay applies: ${serializeError(thrown).message}`,
+        `backoff of step '${attempt.step}' failed, so the default delay applies: ${this.options.observers.textOf(thrown)}`,
         attempt.subject,
       );
       return {};
@@ -258,7 +258,7 @@ export class AttemptRunner {
       return Boolean(answer);
     } catch (thrown) {
       this.options.log.warn(
-        `retryIf of step '${attempt.step}' failed, so the step is retried: ${serializeError(thrown).message}`,
+        `retryIf of step '${attempt.step}' failed, so the step is retried: ${this.options.observers.textOf(thrown)}`,
         attempt.subject,
       );
       return true;

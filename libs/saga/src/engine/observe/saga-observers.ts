@@ -29,9 +29,15 @@ export class SagaObservers {
 
   constructor(
     private readonly log: EngineLog,
-    /** False: the log leaves out what the errors of sagas say. */
-    private readonly showsMessages = true,
+    /** False: logs and spans leave out what the errors of sagas say, since a codec encodes it in the database. */
+    readonly showsMessages = true,
   ) {}
+
+  /** What a log says of an error that a function of a saga threw. */
+  textOf(error: unknown): string {
+    const { name, message } = serializeError(error);
+    return this.showsMessages ? message : name;
+  }
 
   add(observer: SagaObserver): void {
     this.observers = [...this.observers, observer];

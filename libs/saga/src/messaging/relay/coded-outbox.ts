@@ -7,7 +7,7 @@ import type { OutgoingMessage } from '../../engine/payload/outgoing-message.js';
 import type { JoinedTransaction } from '../../store/postgres/connection/saga-database.js';
 import { MessageRefusedError } from '../../errors.js';
 import type { Coder } from '../../store/coded/coder.js';
-import { convertMessage } from '../../store/coded/convert-saga.js';
+import { convertMessage } from '../../store/coded/private-fields.js';
 import type { MessageTransport, RelayedMessage } from './message-transport.js';
 
 /** The outbox, of which a codec encodes payloads, and what failed messages failed by. */

@@ -2,6 +2,8 @@ import type { StoredShard } from '../../engine/ports/stored-shard.js';
 import { newId } from '../../shared/new-id.js';
 import { idOnShard } from '../../shards/shard-id.js';
 import { Shard } from '../../shards/shard.js';
+import { Coder } from '../../store/coded/coder.js';
+import { convertWhoAndWhy } from '../../store/coded/private-fields.js';
 import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
 import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
 import { PostgresShardRow } from '../../store/postgres/shards/postgres-shard-row.js';
@@ -93,7 +95,8 @@ export class ShardRuntime {
     const { health } = this.shard;
     if (!this.connection) throw health.error;
     const { rows } = this.connection;
-    const row = await health.guard(() => rows.setAccepting(accepting, change));
+    const encoded = convertWhoAndWhy(change, new Coder(this.shared.options.codec).encoding);
+    const row = await health.guard(() => rows.setAccepting(accepting, encoded));
     if (row) this.shard.read(row);
   }
 

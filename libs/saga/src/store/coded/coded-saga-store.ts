@@ -23,8 +23,8 @@ import type {
   UnreadableSaga,
 } from '../../engine/ports/saga-store.js';
 import type { SagaRevision } from '../../engine/ports/put-back.js';
-import type { StepPauseStore } from '../../engine/ports/step-pause.js';
-import type { ChangeSchedule, ScheduleEdited } from '../../engine/ports/stored-schedule.js';
+import type { StepOfSaga, StepPauseStore, WhoAndWhy } from '../../engine/ports/step-pause.js';
+import type { ChangeSchedule, ScheduleEdited, StoredSchedule } from '../../engine/ports/stored-schedule.js';
 import type { StoredTask, StoreTaskFilter } from '../../engine/ports/stored-task.js';
 import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
 import type {
@@ -37,18 +37,18 @@ import type {
 } from '../../engine/ports/stored-saga.js';
 import { SagaCodecError } from '../../errors.js';
 import { AS_IT_IS, Coder, type Conversion } from './coder.js';
+import { convertCheckpoint, convertEdit, convertInTurns, convertSaga } from './convert-saga.js';
 import {
-  convertCheckpoint,
-  convertEdit,
-  convertErrorText,
-  convertInTurns,
+  convertCancelled,
+  convertLease,
   convertNewSaga,
   convertOperation,
-  convertReason,
-  convertReports,
-  convertSaga,
+  convertSchedule,
   convertSignal,
-} from './convert-saga.js';
+  convertStepPause,
+  convertSummary,
+  convertWhoAndWhy,
+} from './private-fields.js';
 import type { PayloadCodec } from './payload-codec.js';
 
 type Held = { readonly id: string; readonly epoch: number };
@@ -136,14 +136,18 @@ export class CodedSagaStore implements SagaStore {
       lease,
     );
     if (result.cancelled.length === 0) return result;
-    return { ...result, cancelled: result.cancelled.map((asked) => this.readReason(asked, asked.id)) };
+    const cancelled = result.cancelled.map((asked) =>
+      // The cancellation counts even if this process cannot decode its reason.
+      this.asStored(asked, () => convertCancelled(asked, this.reading, { sagaId: asked.id })),
+    );
+    return { ...result, cancelled };
   }
 
   /** The lease counts even if its reports cannot be encoded: they are left out, since the next ones may be. */
   private withEncodedReports(held: HeldLease): HeldLease {
     if (held.reports === undefined) return held;
     try {
-      return convertReports(held, this.coder.encoding);
+      return convertLease(held, this.coder.encoding);
     } catch {
       return { id: held.id, epoch: held.epoch };
     }
@@ -163,7 +167,10 @@ export class CodedSagaStore implements SagaStore {
   }
 
   async find(filter: StoreFilter): Promise<StoredSummary[]> {
-    return (await this.store.find(filter)).map((row) => this.readSummary(row));
+    // A list is shown, whatever is in it.
+    return (await this.store.find(filter)).map((row) =>
+      this.asStored(row, () => convertSummary(row, this.reading)),
+    );
   }
 
   async tasks(filter: StoreTaskFilter): Promise<StoredTask[]> {
@@ -252,19 +259,51 @@ export class CodedSagaStore implements SagaStore {
   }
 
   get pauses(): StepPauseStore {
-    return this.store.pauses;
+    const { pauses } = this.store;
+    const encoded = (who: WhoAndWhy, { step }: StepOfSaga) =>
+      convertWhoAndWhy(who, this.coder.encoding, { step });
+    return {
+      all: async (resumed) => {
+        const found = await pauses.all(resumed);
+        // A step is paused even if this process cannot decode why.
+        const read = found.pauses.map((pause) =>
+          this.asStored(pause, () => convertStepPause(pause, this.reading)),
+        );
+        return { ...found, pauses: read };
+      },
+      pause: (step, who) => pauses.pause(step, encoded(who, step)),
+      resume: (step, who) => pauses.resume(step, encoded(who, step)),
+      wake: (step) => pauses.wake(step),
+    };
   }
 
-  schedules(): ReturnType<SagaStore['schedules']> {
-    return this.store.schedules();
+  async schedules(): ReturnType<SagaStore['schedules']> {
+    const found = await this.store.schedules();
+    return { ...found, schedules: found.schedules.map((schedule) => this.readSchedule(schedule)) };
   }
 
   async editSchedule(saga: string, change: ChangeSchedule): Promise<ScheduleEdited | undefined> {
     const edited = await this.store.editSchedule(saga, (stored, now) => {
-      const edit = change(stored, now);
-      return edit?.start ? { ...edit, start: convertNewSaga(edit.start, this.coder.encoding) } : edit;
+      const read = stored && this.readSchedule(stored);
+      const edit = change(read, now);
+      if (!edit) return edit;
+      const { start } = edit;
+      // What the edit leaves as it is stays as it is stored: an encoding may give another text each time.
+      const paused = edit.schedule.paused === read?.paused && stored?.paused;
+      const schedule = paused ? { ...edit.schedule, paused } : convertSchedule(edit.schedule, this.editing);
+      return { schedule, ...(start && { start: convertNewSaga(start, this.coder.encoding) }) };
     });
-    return edited?.start ? { ...edited, start: this.readStart(edited.start) } : edited;
+    return (
+      edited && {
+        ...edited,
+        schedule: this.readSchedule(edited.schedule),
+        ...(edited.start && { start: this.readStart(edited.start) }),
+      }
+    );
+  }
+
+  private readSchedule(schedule: StoredSchedule): StoredSchedule {
+    return this.asStored(schedule, () => convertSchedule(schedule, this.reading));
   }
 
   get lastFailoverAt(): number {
@@ -295,32 +334,23 @@ export class CodedSagaStore implements SagaStore {
     }
   }
 
-  /** The action counts even if this process cannot decode its reason. Then the reason is returned as it is stored. */
-  private readReason<R extends { readonly reason?: string }>(done: R, sagaId: string): R {
-    try {
-      return convertReason(done, sagaId, this.reading);
-    } catch {
-      return done;
-    }
-  }
-
-  /** As far as it can be decoded here. */
+  /** As far as it can be decoded here: the action counts even if this process cannot decode its reason. */
   private readOperation(done: StoredOperation, sagaId: string): StoredOperation {
+    const read = (operation: StoredOperation) => convertOperation(operation, this.reading, { sagaId });
     try {
-      return convertOperation(done, sagaId, this.reading);
+      return read(done);
     } catch {
-      const { given: _, ...told } = this.readReason(done, sagaId);
-      return told;
+      const { given: _, ...told } = done;
+      return this.asStored(told, () => read(told));
     }
   }
 
-  /** A list is shown, whatever is in it: what cannot be decoded as it is stored. */
-  private readSummary(row: StoredSummary): StoredSummary {
-    if (row.error === undefined) return row;
+  /** What cannot be decoded here is shown as it is stored. */
+  private asStored<T>(stored: T, read: () => T): T {
     try {
-      return { ...row, error: convertErrorText(row.error, row.id, this.reading) };
+      return read();
     } catch {
-      return row;
+      return stored;
     }
   }
 }

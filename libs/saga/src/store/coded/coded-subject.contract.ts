@@ -4,7 +4,7 @@ import type { StoreSubject } from '../contract/store-subject.contract.js';
 import { AesGcmCodec } from './aes-gcm-codec.js';
 import { CodedSagaStore } from './coded-saga-store.js';
 import { Coder } from './coder.js';
-import { convertMessage } from './convert-saga.js';
+import { convertMessage } from './private-fields.js';
 
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
 export const old = new AesGcmCodec({ keys: { old: OLD }, current: 'old' });

@@ -4,11 +4,13 @@
 export interface PayloadContext {
   /**
    * The kind of the value. `item`: an item of a `forEach` step. `signal`: the payload of a signal, including decisions
-   * of approvals. `error`: a message, a stack, or the error text of a saga's row. `reason`: the reason of an operator.
+   * of approvals. `error`: a message, a stack, or the error text of a saga's row. `reason`: the reason of an operator, also for a pause
+   * of a step or of a schedule, or for a shard.
    * `message`: the payload of a message in the outbox. `report`: the progress and the last heartbeats of a saga's steps.
    */
   readonly kind: 'input' | 'result' | 'item' | 'signal' | 'error' | 'reason' | 'message' | 'report';
-  /** The saga of the value. Undefined for messages, and for signals that no step has received. */
+  /** The saga of the value. Undefined for messages, for signals that no step has received, and for
+   * reasons that concern no single saga. */
   readonly sagaId?: string;
   /** The step of the value. For an item, with its index, such as `charge[2]`. */
   readonly step?: string;

@@ -1,0 +1,237 @@
+import { itemKey } from '../../definition/graph/saga-graph.js';
+import type { AttemptError, SagaFailure, SerializedError } from '../../definition/types/saga-failure.js';
+import type { Checkpoint, StoredMessage } from '../../engine/ports/checkpoint.js';
+import type { Operation } from '../../engine/ports/operation.js';
+import type { Edit, RenewResult, StoredSummary } from '../../engine/ports/saga-store.js';
+import type { StoredStepPause, WhoAndWhy } from '../../engine/ports/step-pause.js';
+import type { Child, HeldLease, NewSaga, SentSignal, StoredSaga } from '../../engine/ports/stored-saga.js';
+import type { StoredSchedule } from '../../engine/ports/stored-schedule.js';
+import { changeState, changeStep } from '../../machine/change-state.js';
+import type {
+  OvertakenRollback,
+  PendingRollback,
+  SagaState,
+  StepState,
+  WaitState,
+} from '../../machine/saga-state.js';
+import { ALL } from '../../machine/step-kinds.js';
+import { mapOfKinds, StepMap } from '../../machine/step-map.js';
+import { AS_IT_IS, type Conversion } from './coder.js';
+
+// All fields that stores are given, and which of them a codec encodes. A field that is added to one of these records does
+// not compile before this file says what it is. Encoding and decoding follow from it: see convert-saga.ts.
+
+/** Where a value is. */
+export interface Place {
+  readonly sagaId?: string;
+  /** The step, or the item's key. */
+  readonly step?: string;
+  /** The steps of the saga that are converted. Undefined: all. */
+  readonly keys?: readonly string[];
+}
+
+/** Converts what is private in a value. Returns the value itself if nothing changes, so that nothing is copied without a codec. */
+type Convert<Value, Owner = unknown> = (value: Value, by: Conversion, place: Place, owner: Owner) => Value;
+
+/** Stored as it is: names, states, counts, times, and what searches use. */
+const OPEN = 'open';
+
+type Fields<Owner> = {
+  readonly [Name in keyof Owner]-?: typeof OPEN | Convert<NonNullable<Owner[Name]>, Owner>;
+};
+
+/** @param change copies the record. Default: a plain object */
+function record<Owner extends object>(
+  fields: Fields<Owner>,
+  change: (owner: Owner, changes: Partial<Owner>) => Owner = (owner, changes) => ({ ...owner, ...changes }),
+): <Given extends Owner>(owner: Given, by: Conversion, place?: Place) => Given {
+  const converters = (
+    Object.entries(fields) as [keyof Owner, typeof OPEN | Convert<unknown, Owner>][]
+  ).filter((field): field is [keyof Owner, Convert<unknown, Owner>] => field[1] !== OPEN);
+  return (owner, by, place = NOWHERE) => {
+    if (by === AS_IT_IS) return owner;
+    let changes: Partial<Owner> | undefined;
+    for (const [name, convert] of converters) {
+      const value = owner[name];
+      if (value === undefined) continue;
+      const after = convert(value, by, place, owner);
+      if (after === value) continue;
+      changes ??= {} as Partial<Owner>;
+      changes[name] = after as Owner[keyof Owner];
+    }
+    return changes === undefined ? owner : (change(owner, changes) as typeof owner);
+  };
+}
+
+const NOWHERE: Place = {};
+
+/** Returns the list itself if nothing in it changes. */
+function each<Value>(
+  convert: (value: Value, by: Conversion, place: Place, index: number) => Value,
+): (list: readonly Value[], by: Conversion, place: Place) => readonly Value[] {
+  return (list, by, place) => {
+    const converted = list.map((value, n) => convert(value, by, place, n));
+    return converted.some((value, n) => value !== list[n]) ? converted : list;
+  };
+}
+
+const reason: Convert<string> = (text, by, { sagaId, step }) =>
+  by.text(text, {
+    kind: 'reason',
+    ...(sagaId !== undefined && { sagaId }),
+    ...(step !== undefined && { step }),
+  });
+
+/** All errors of a saga have the same place, since they move within it. */
+const errorText: Convert<string> = (text, by, { sagaId }) => by.text(text, { kind: 'error', sagaId });
+
+const input: Convert<string> = (text, by, { sagaId }) => by.json(text, { kind: 'input', sagaId });
+
+/** The name and the code of an error are the program's. */
+const ERROR: Fields<SerializedError> = {
+  ...{ name: OPEN, code: OPEN },
+  ...{ message: errorText, stack: errorText },
+  cause: (cause, by, place) => convertError(cause, by, place),
+};
+const convertError = record(ERROR);
+const convertAttemptError = record<AttemptError>({ ...ERROR, attempt: OPEN, at: OPEN, during: OPEN });
+
+const convertFailure = record<SagaFailure>({ kind: OPEN, step: OPEN, reason, error: convertError });
+
+const convertWait = record<WaitState>({
+  ...{ signal: OPEN, until: OPEN, since: OPEN, quorum: OPEN, takenSignal: OPEN },
+  payload: (text, by, { sagaId, step }) => by.json(text, { kind: 'signal', sagaId, step }),
+});
+
+export const convertStep = record<StepState>(
+  {
+    ...{ status: OPEN, attempts: OPEN, failures: OPEN, unknown: OPEN, active: OPEN, retryAt: OPEN },
+    ...{ compensationAttempts: OPEN, compensationFailures: OPEN, round: OPEN, returns: OPEN, pruned: OPEN },
+    ...{ wonBy: OPEN, permit: OPEN, limitKey: OPEN, slot: OPEN, continued: OPEN, child: OPEN, lost: OPEN },
+    result: (text, by, { sagaId, step }) => by.json(text, { kind: 'result', sagaId, step }),
+    items: each((item, by, { sagaId, step }, n) =>
+      by.json(item, { kind: 'item', sagaId, step: itemKey(step!, n) }),
+    ),
+    wait: convertWait,
+    errors: each(convertAttemptError),
+  },
+  (step, changes) => changeStep(step, changes as StepState),
+);
+
+const convertPendingRollback = record<PendingRollback>({ failure: convertFailure, rollbackTo: OPEN });
+
+/** Its reason has the place of the reasons of its saga. */
+const convertOvertaken = record<OvertakenRollback>({ kind: OPEN, step: OPEN, reason });
+
+const convertSteps: Convert<SagaState['steps']> = (steps, by, { sagaId, keys }) => {
+  const converted = (step: StepState, key: string) => convertStep(step, by, { sagaId, step: key });
+  if (keys === undefined) return mapOfKinds(steps, ALL, converted);
+  return keys.reduce((all, key) => {
+    const step = steps.get(key);
+    const after = step && converted(step, key);
+    return after === undefined || after === step ? all : StepMap.with(all, key, after);
+  }, steps);
+};
+
+export const convertState = record<SagaState>(
+  {
+    ...{ status: OPEN, heldPhase: OPEN, round: OPEN, rollbackTo: OPEN, deadline: OPEN },
+    ...{ lastTakenSignals: OPEN, turn: OPEN },
+    failure: convertFailure,
+    steps: convertSteps,
+    pendingRollback: convertPendingRollback,
+    overtaken: convertOvertaken,
+  },
+  (state, changes) => changeState(state, changes as SagaState),
+);
+
+const NEW_SAGA: Fields<NewSaga> = {
+  ...{ id: OPEN, fresh: OPEN, name: OPEN, version: OPEN, correlationId: OPEN, priority: OPEN, tags: OPEN },
+  ...{ delay: OPEN, startAt: OPEN, timeout: OPEN, sla: OPEN, step: OPEN, lockKey: OPEN, lockRejects: OPEN },
+  ...{ limitKey: OPEN, leased: OPEN },
+  input: (text, by, _, { id }) => input(text, by, { sagaId: id }, undefined),
+};
+export const convertNewSaga = record(NEW_SAGA);
+const convertChild = record<Child>({ ...NEW_SAGA, parent: OPEN });
+
+/** The payload of a message, whose id is its place. */
+export const convertMessage = record<StoredMessage>({
+  ...{ id: OPEN, topic: OPEN, key: OPEN, type: OPEN, headers: OPEN },
+  payload: (text, by, _, { id }) => by.json(text, { kind: 'message', messageId: id }),
+});
+
+/** A payload that no step has received. Its message id is its place. */
+export const convertSignal = record<SentSignal>({
+  ...{ name: OPEN, messageId: OPEN },
+  payload: (text, by, _, { messageId }) => by.json(text, { kind: 'signal', messageId }),
+});
+
+export const convertOperation = record<Operation>({
+  ...{ id: OPEN, action: OPEN, by: OPEN, step: OPEN, from: OPEN, revision: OPEN, proposed: OPEN },
+  newInput: OPEN,
+  reason: (text, by, { sagaId }) => by.text(text, { kind: 'reason', sagaId }),
+  given: (text, by, { sagaId }, { newInput, step }) =>
+    by.json(
+      text,
+      newInput ? { kind: 'input', sagaId } : { kind: 'result', sagaId, ...(step !== undefined && { step }) },
+    ),
+});
+
+/** An edit that gives a saga another state. Its operation is converted by itself. */
+export const convertStateEdit = record<Extract<Edit, { readonly state: SagaState }>>({
+  ...{ due: OPEN, step: OPEN, version: OPEN, operation: OPEN },
+  ...{ state: convertState, input },
+});
+
+export const convertReason = record<{ readonly reason?: string }>({ reason });
+
+export const convertCheckpoint = record<Checkpoint>({
+  ...{ id: OPEN, epoch: OPEN, number: OPEN, changed: OPEN, notes: OPEN, openApprovals: OPEN, step: OPEN },
+  ...{ failedAttempt: OPEN, fresh: OPEN, elapsed: OPEN, advances: OPEN, cancelSeen: OPEN, pauseSeen: OPEN },
+  ...{ release: OPEN, lock: OPEN, parent: OPEN, after: OPEN, holder: OPEN, heldBy: OPEN, tags: OPEN },
+  state: convertState,
+  starts: each(convertChild),
+  messages: each(convertMessage),
+});
+
+/** What steps report of their attempts may contain anything of their data. */
+const reports: Convert<string, { readonly id: string }> = (text, by, _, { id }) =>
+  by.json(text, { kind: 'report', sagaId: id });
+
+export const convertLease = record<HeldLease>({ id: OPEN, epoch: OPEN, reports });
+
+const STORED_SAGA: Fields<StoredSaga> = {
+  ...{ id: OPEN, name: OPEN, version: OPEN, graphRevision: OPEN, correlationId: OPEN, priority: OPEN },
+  ...{ tags: OPEN, notes: OPEN, epoch: OPEN, checkpoints: OPEN, lockedBy: OPEN, leasedAt: OPEN },
+  ...{ lostLeases: OPEN, dueAt: OPEN, takeovers: OPEN, losses: OPEN, pauseRequested: OPEN, slaAt: OPEN },
+  ...{ overdue: OPEN, parent: OPEN, lock: OPEN, deadlock: OPEN, slotsTaken: OPEN, limitKey: OPEN },
+  ...{ createdAt: OPEN, updatedAt: OPEN, finishedAt: OPEN, stepTimes: OPEN },
+  ...{ reports, input, state: convertState, cancelRequested: convertReason },
+  startedWith: record<{ readonly input?: string }>({ input }),
+  signals: each(convertSignal),
+  operations: each(convertOperation),
+};
+export const convertStoredSaga = record(STORED_SAGA);
+
+export const convertCancelled = record<RenewResult['cancelled'][number]>({ id: OPEN, reason });
+
+export const convertSummary = record<StoredSummary>({
+  ...{ id: OPEN, name: OPEN, version: OPEN, correlationId: OPEN, status: OPEN, heldPhase: OPEN },
+  ...{ revision: OPEN, step: OPEN, tags: OPEN, createdAt: OPEN, updatedAt: OPEN, finishedAt: OPEN },
+  error: (text, by, place, { id: sagaId }) => errorText(text, by, { ...place, sagaId }, undefined),
+});
+
+export const convertWhoAndWhy = record<WhoAndWhy>({ by: OPEN, reason });
+const convertPauseTime = record<StoredStepPause['paused']>({ at: OPEN, by: OPEN, reason });
+
+export const convertStepPause = record<StoredStepPause>({
+  ...{ saga: OPEN, step: OPEN, shard: OPEN, isOver: OPEN },
+  paused: (paused, by, _, { step }) => convertPauseTime(paused, by, { step }),
+  resumed: (resumed, by, _, { step }) => convertPauseTime(resumed, by, { step }),
+});
+
+export const convertSchedule = record<StoredSchedule>({
+  ...{ saga: OPEN, cron: OPEN, timezone: OPEN, overlap: OPEN, catchUp: OPEN },
+  ...{ decidedUntil: OPEN, nextAt: OPEN, last: OPEN, skippedAt: OPEN },
+  paused: convertPauseTime,
+});

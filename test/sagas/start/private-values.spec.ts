@@ -1,0 +1,348 @@
+import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
+import { Logger } from '@nestjs/common';
+import pg from 'pg';
+import {
+  AesGcmCodec,
+  Approval,
+  type CompensationContext,
+  type OperatorOptions,
+  Saga,
+  type SagaService,
+  Step,
+  type StepContext,
+  StepRejectedError,
+  SubSaga,
+  UnknownOutcomeError,
+  WaitFor,
+} from '../../../libs/saga/src/index.js';
+import { Outbox, SagaMessagingModule } from '../../../libs/saga/src/messaging/index.js';
+import { SagaTelemetryModule } from '../../../libs/saga/src/telemetry/index.js';
+import { CollectedMetrics } from '../../telemetry/support/collected-metrics.js';
+import { RecordedSpans } from '../../telemetry/support/recorded-spans.js';
+import { wakeupChannel } from '../../../libs/saga/src/store/postgres/connection/wakeup-channel.js';
+import { until } from '../../support/gate.js';
+import { type TestApp, TestApps } from '../../support/test-app.js';
+
+const apps = TestApps.onOwnDatabase();
+const spans = RecordedSpans.ofThisFile();
+const metrics = CollectedMetrics.ofThisFile();
+const codec = new AesGcmCodec({ keys: { k: randomBytes(32) }, current: 'k' });
+
+/** Each value names what it is. */
+const planted = new Set<string>();
+function secret(what: string): string {
+  const value = `secret<${what}>`;
+  planted.add(value);
+  return value;
+}
+const isPlanted = (value: string) => new RegExp(value.replaceAll(/[<>]/g, '.'));
+
+/** All that leaves the process, or stays: what any statement sends, is in any table, is notified, logged, traced or measured. */
+const seen = new Map<string, string[]>();
+function show(where: string, ...values: unknown[]): void {
+  const text = values.map((value) =>
+    inspect(value, { depth: 8, maxStringLength: null, maxArrayLength: null, breakLength: Infinity }),
+  );
+  seen.set(where, [...(seen.get(where) ?? []), ...text]);
+}
+
+const METHODS = ['log', 'error', 'warn', 'debug', 'verbose', 'fatal'] as const;
+const loggers = METHODS.map((name) => Logger.prototype[name]);
+const send = pg.Client.prototype.query;
+let listener: pg.Client;
+async function showTables(): Promise<void> {
+  const tables = await apps.sql<{ name: string }>(
+    `SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
+     WHERE table_schema NOT IN ('pg_catalog', 'information_schema')`,
+  );
+  for (const { name } of tables)
+    show(`table ${name}`, ...(await apps.sql<{ row: string }>(`SELECT t::text AS row FROM ${name} t`)));
+}
+
+/** The places at which planted values are readable. */
+async function leaks(): Promise<string[]> {
+  await showTables();
+  for (const span of spans.all)
+    show(
+      'a span',
+      span.name,
+      span.attributes,
+      span.status,
+      span.events.map((event) => event.attributes),
+    );
+  show('a metric', [...(await metrics.collect()).values()]);
+  return [...planted].flatMap((value) =>
+    [...seen]
+      .filter(([, texts]) => texts.some((text) => isPlanted(value).test(text)))
+      .map(([where]) => `${value} in ${where}`),
+  );
+}
+
+/** An error whose every text may contain data. */
+function failing(what: string): Error {
+  const cause = new Error(secret(`cause of ${what}`));
+  return new Error(secret(`message of ${what}`), { cause });
+}
+
+interface Input {
+  readonly card: string;
+  readonly fails?: string;
+}
+type Ctx = StepContext<Input>;
+
+@Saga({ name: 'parcel' })
+class Parcel {
+  @Step() label(_ctx: StepContext<{ to: string }>) {
+    return secret('result of a sub-saga');
+  }
+}
+
+@Saga({ name: 'order', compensationRetry: { attempts: 2, delay: 1 } })
+class OrderSaga {
+  /** The same error thrice: only the first is written with the step's row. */
+  @Step({ retry: { attempts: 4, delay: 1, jitter: 0 }, compensate: 'release' })
+  async reserve(ctx: Ctx) {
+    ctx.progress({ message: secret('message of progress') });
+    await ctx.heartbeat({ at: secret('details of a heartbeat') });
+    if (ctx.attempt < 4) throw sameError;
+    ctx.publish({ topic: 'reserved', payload: { card: secret('payload of a published message') } });
+    return { token: secret('result') };
+  }
+  release({ input }: CompensationContext<Input>) {
+    if (input.fails === 'in its compensation') throw failing('a compensation');
+  }
+
+  @Step({ forEach: () => [secret('item'), secret('another item')] })
+  pack(_ctx: Ctx) {
+    return secret('result of an item');
+  }
+
+  @SubSaga(() => Parcel) parcel() {
+    return { to: secret('input of a sub-saga') };
+  }
+
+  @WaitFor({ signal: 'paid' }) paid(_ctx: Ctx, payload: unknown) {
+    return payload;
+  }
+
+  @Approval() release2(_ctx: Ctx) {
+    return secret('result of an approval');
+  }
+
+  @Step({ retry: { attempts: 1 }, idempotent: false, probe: 'isCharged' })
+  charge({ input }: Ctx) {
+    if (input.fails === 'with an unknown outcome') throw new UnknownOutcomeError(secret('unknown outcome'));
+  }
+  isCharged(): never {
+    throw failing('a probe');
+  }
+
+  @Step({
+    retry: {
+      attempts: 2,
+      backoff: () => {
+        throw failing('backoff');
+      },
+      retryIf: () => {
+        throw failing('retryIf');
+      },
+    },
+  })
+  end({ input }: Ctx): string {
+    if (input.fails === 'at its end') throw failing('a step');
+    if (input.fails !== undefined) throw new StepRejectedError(secret('rejection'));
+    return secret('last result');
+  }
+}
+const sameError = failing('an error that repeats');
+
+@Saga({ name: 'suspending', onFailure: 'suspend' })
+class SuspendingSaga {
+  @Step({ retry: { attempts: 1 } }) work(_ctx: StepContext<Input>): unknown {
+    throw failing('a suspended step');
+  }
+}
+
+@Saga({ name: 'hanging' })
+class HangingSaga {
+  @Step({ retry: { attempts: 1 }, compensate: 'free' }) hang(ctx: StepContext<Input>): Promise<void> {
+    ctx.progress({ message: secret('progress of a hanging step') });
+    return new Promise((_, reject) => {
+      ctx.signal.addEventListener('abort', () => reject(failing('an aborted step')));
+    });
+  }
+  free() {}
+}
+
+@Saga({
+  name: 'nightly',
+  schedule: { cron: '0 0 1 1 *', overlap: 'allow', input: () => ({ card: secret('input of a schedule') }) },
+})
+class NightlySaga {
+  @Step() run(_ctx: StepContext<Input>) {}
+}
+
+const why = (what: string): OperatorOptions => ({ by: 'ann', reason: secret(`reason of ${what}`) });
+
+/** What a call of SagaService is given. A call that is added does not compile before it is here. */
+const GIVEN: Record<keyof SagaService, 'planted' | 'nothing private'> = {
+  ...{ start: 'planted', signal: 'planted', cancel: 'planted', abort: 'planted', undo: 'planted' },
+  ...{ pause: 'planted', resume: 'planted', retry: 'planted', skip: 'planted', complete: 'planted' },
+  ...{ approve: 'planted', reject: 'planted', abandonAttempt: 'planted', reschedule: 'planted' },
+  ...{ pauseStep: 'planted', resumeStep: 'planted', pauseSchedule: 'planted', resumeSchedule: 'planted' },
+  ...{ bulk: 'planted', trigger: 'planted' },
+  // Reasons of shards: test/sagas/shards/shards.spec.ts.
+  ...{ drain: 'nothing private', admit: 'nothing private', moveSagas: 'nothing private' },
+  ...{ get: 'nothing private', find: 'nothing private', watch: 'nothing private', wait: 'nothing private' },
+  ...{ tasks: 'nothing private', history: 'nothing private', stats: 'nothing private' },
+  ...{ previewRollback: 'nothing private', cleanup: 'nothing private', schedules: 'nothing private' },
+  ...{ pausedSteps: 'nothing private', shards: 'nothing private' },
+};
+
+describe('with a codec, no value that an application or an operator gave is readable outside of the process', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    for (const name of METHODS)
+      Logger.prototype[name] = (...given: unknown[]) => show('a log line', ...given);
+    pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+      const [statement, values] = given as [{ values?: unknown; text?: unknown } | string, unknown];
+      const { text, values: own } = typeof statement === 'string' ? { text: statement, values } : statement;
+      show(`a parameter of ${String(text).slice(0, 60)}`, own, values);
+      return (send as (...all: unknown[]) => unknown).apply(this, given);
+    } as typeof send;
+    listener = new pg.Client({ connectionString: apps.url });
+    await listener.connect();
+    listener.on('notification', ({ payload }) => show('a notification', payload));
+    await listener.query(`LISTEN "${wakeupChannel('saga')}"`);
+  });
+  afterAll(async () => {
+    METHODS.forEach((name, n) => (Logger.prototype[name] = loggers[n]!));
+    pg.Client.prototype.query = send;
+    await listener.end();
+  });
+
+  beforeEach(async () => {
+    app = await apps.start({
+      sagas: [OrderSaga, Parcel, SuspendingSaga, HangingSaga, NightlySaga],
+      imports: [
+        SagaMessagingModule.forRoot({ relay: false }),
+        SagaTelemetryModule.forRoot({ gauges: false }),
+      ],
+      options: { codec, approvals: { skip: 2, abort: 2 }, worker: { lease: '2s', pollInterval: '100ms' } },
+    });
+  });
+  afterEach(async () => {
+    expect(await leaks()).toEqual([]);
+  });
+
+  const waits = (id: string, kind: string) =>
+    until(async () => (await app.sagas.get(id)).waitingFor?.kind === kind);
+  const input = (fails?: string): Input => ({ card: secret('input'), ...(fails && { fails }) });
+
+  /** A saga that has passed all that it waits for. */
+  async function decided(fails?: string): Promise<string> {
+    const { id } = await app.sagas.start(OrderSaga, input(fails));
+    await waits(id, 'signal');
+    await app.sagas.signal(id, 'paid', { iban: secret('payload of a signal') });
+    await waits(id, 'approval');
+    await app.sagas.approve(id, 'release2', { by: 'ann', comment: secret('comment') });
+    return id;
+  }
+
+  test('of a saga that completes, and is undone', async () => {
+    const id = await decided();
+    expect((await app.sagas.wait(id)).status).toBe('completed');
+    await app.sagas.undo(id, why('undo'));
+    expect((await app.sagas.wait(id)).status).toBe('compensated');
+    expect(GIVEN.undo).toBe('planted');
+  });
+
+  test('of a saga that compensates, after errors that repeat, rejections and errors of its policies', async () => {
+    const [last, unknown] = await Promise.all([decided('at its end'), decided('with an unknown outcome')]);
+    for (const id of [last, unknown]) await app.sagas.wait(id);
+    const rejected = await app.sagas.start(OrderSaga, input());
+    await waits(rejected.id, 'signal');
+    await app.sagas.signal(rejected.id, 'paid', secret('payload of a signal'));
+    await waits(rejected.id, 'approval');
+    await app.sagas.reject(rejected.id, 'release2', { by: 'bob', comment: secret('comment of a rejection') });
+    expect((await rejected.outcome()).status).toBe('compensated');
+  });
+
+  test('of a saga that is cancelled, paused, resumed, rescheduled and completed manually', async () => {
+    const { id } = await app.sagas.start(OrderSaga, input());
+    await waits(id, 'signal');
+    await app.sagas.pause(id, why('pause'));
+    await until(async () => (await app.sagas.get(id)).status === 'paused');
+    await app.sagas.resume(id, why('resume'));
+    await app.sagas.reschedule(id, 'paid', '1h', why('reschedule'));
+    await app.sagas.complete(id, 'paid', { result: secret('completed result'), ...why('complete') });
+    await waits(id, 'approval');
+    await app.sagas.cancel(id, why('cancel'));
+    expect((await app.sagas.wait(id)).status).toBe('compensated');
+  });
+
+  test('of a saga that is stuck, skipped by two operators, and aborted by two', async () => {
+    const ids = [await decided('in its compensation'), await decided('in its compensation')];
+    for (const id of ids) expect((await app.sagas.wait(id)).status).toBe('stuck');
+    const [skipped, aborted] = ids as [string, string];
+    const skip = { reason: secret('reason of skip') };
+    const pending = { code: 'SAGA_APPROVAL_PENDING' };
+    await expect(app.sagas.skip(skipped, 'reserve', { by: 'ann', ...skip })).rejects.toMatchObject(pending);
+    await app.sagas.skip(skipped, 'reserve', { by: 'bob', ...skip });
+    await expect(app.sagas.abort(aborted, why('abort'))).rejects.toMatchObject(pending);
+    await app.sagas.abort(aborted, { by: 'bob', reason: secret('reason of abort') });
+    expect((await app.sagas.wait(aborted)).status).toBe('aborted');
+  });
+
+  test('of a suspended saga that is retried with another input, retried in bulk, and skipped', async () => {
+    const handles = [
+      await app.sagas.start(SuspendingSaga, input()),
+      await app.sagas.start(SuspendingSaga, input()),
+    ];
+    for (const saga of handles) expect((await saga.outcome()).status).toBe('suspended');
+    const [retried] = handles;
+    await app.sagas.retry(retried!.id, { input: { card: secret('input of a retry') }, ...why('retry') });
+    await retried!.outcome();
+    await app.sagas.bulk('retry', { saga: SuspendingSaga }, { ...why('bulk') });
+    await retried!.outcome();
+    const skip = { result: { card: secret('skipped result') }, reason: secret('reason of a skip') };
+    await expect(app.sagas.skip(retried!.id, 'work', { by: 'ann', ...skip })).rejects.toThrow('2 operators');
+    await app.sagas.skip(retried!.id, 'work', { by: 'bob', ...skip });
+    expect((await retried!.outcome()).status).toBe('completed');
+  });
+
+  test('of steps and schedules that are paused and resumed, and of a saga that a schedule starts', async () => {
+    await app.sagas.pauseStep(OrderSaga, 'reserve', why('pauseStep'));
+    expect((await app.sagas.pausedSteps()).items).toMatchObject([{ reason: secret('reason of pauseStep') }]);
+    await until(async () => (await app.sagas.schedules()).length > 0);
+    await app.sagas.pauseSchedule(NightlySaga, why('pauseSchedule'));
+    expect(await app.sagas.schedules()).toMatchObject([
+      { paused: { reason: secret('reason of pauseSchedule') } },
+    ]);
+    await (await app.sagas.trigger(NightlySaga)).outcome();
+    await showTables();
+    await app.sagas.resumeSchedule(NightlySaga, why('resumeSchedule'));
+    await app.sagas.resumeStep(OrderSaga, 'reserve', why('resumeStep'));
+    const { items } = await app.sagas.pausedSteps({ resumed: 1 });
+    expect(items).toMatchObject([{ resumed: { reason: secret('reason of resumeStep') } }]);
+  });
+
+  test('of a saga whose worker is lost during an attempt, and of messages of the application', async () => {
+    await app.dataSource.transaction((manager) =>
+      app.nest.get(Outbox).publish(manager, { topic: 'own', payload: secret('payload of the application') }),
+    );
+    const saga = await app.sagas.start(HangingSaga, input());
+    await until(async () => (await app.sagas.get(saga.id)).steps[0]?.progress !== undefined);
+    await apps.sql(
+      `UPDATE saga.instance SET epoch = epoch + 1, locked_by = 'lost', leased_at = now() - interval '1h', due_at = now(), rank_at = now()`,
+    );
+    await app.sagas.cancel(saga.id, why('cancel of a lost one'));
+    expect((await saga.outcome()).status).toBe('compensated');
+    await app.sagas.start(HangingSaga, input()).then(async ({ id }) => {
+      await until(async () => (await app.sagas.get(id)).steps[0]?.progress !== undefined);
+      await app.sagas.abandonAttempt(id, 'hang', why('abandonAttempt'));
+      await app.sagas.wait(id);
+    });
+  });
+});
