@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { connect } from 'node:tls';
 import { did, ServedFolder } from './support/served-folder.js';
 
@@ -65,10 +66,32 @@ test('TLS: answers by https only, and a reload uses a renewed certificate', asyn
   certify('second');
   await daemon.reload();
   expect(await shownName(daemon.address)).toBe('CN=second');
-  await served.write('cert.pem', 'not a certificate');
+  const { cert, key } = tls;
+  const keyBefore = await readFile(key, 'utf8');
+  certify('third');
+  const files = { certificate: await readFile(cert, 'utf8'), key: await readFile(key, 'utf8') };
+  for (const [certificate, pem] of [
+    ['not a certificate', files.key],
+    ['', ''],
+    ['', files.key],
+    [files.certificate, ''],
+    [files.certificate.slice(0, 100), files.key],
+    [files.certificate, keyBefore],
+  ] as const) {
+    await served.write('cert.pem', certificate);
+    await served.write('key.pem', pem);
+    await daemon.reload();
+    expect(served.log.at(-1)).toMatch(/^Reload refused.*--tls-/);
+    expect(await shownName(daemon.address)).toBe('CN=second');
+  }
+  await served.write('cert.pem', files.certificate);
+  await served.write('key.pem', files.key);
+  await served.write('greet.yaml', 'saga: [');
   await daemon.reload();
-  expect(served.log.at(-1)).toMatch(/^Reload refused/);
   expect(await shownName(daemon.address)).toBe('CN=second');
+  await served.write('greet.yaml', GREET);
+  await daemon.reload();
+  expect(await shownName(daemon.address)).toBe('CN=third');
 });
 
 test('TLS: a file that cannot be read is named', async () => {

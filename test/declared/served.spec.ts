@@ -1,5 +1,6 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import pg from 'pg';
 import { Credentials } from '../../libs/saga/src/daemon/access/credentials.js';
 import { until } from '../support/gate.js';
 import { clientOf, did, ServedFolder } from './support/served-folder.js';
@@ -97,6 +98,29 @@ describe('a daemon without authentication, on this machine', () => {
     const { status, body } = await client.post('/api/sagas', { saga: 'place-order', input: { sku: 1 } });
     expect([status, body.code]).toEqual([400, 'SAGA_VALIDATION']);
     expect(body.message).toMatch(/input\.sku: must be string/);
+  });
+
+  test('asks the database once a second at most for its health, counts nothing, and reports an outage', async () => {
+    const daemon = await served.start();
+    const health = async () => (await fetch(`${daemon.address}/health`)).status;
+    expect(await health()).toBe(200);
+    const blocker = new pg.Client({ connectionString: served.database.url });
+    await blocker.connect();
+    try {
+      await blocker.query('BEGIN; LOCK TABLE saga.instance IN ACCESS EXCLUSIVE MODE');
+      const asked = await Promise.all(Array.from({ length: 100 }, health));
+      expect(new Set(asked)).toEqual(new Set([200]));
+      await blocker.query('LOCK TABLE saga.migration IN ACCESS EXCLUSIVE MODE');
+      await until(async () => (await health()) === 503);
+      await Promise.all(Array.from({ length: 100 }, health));
+      const { rowCount } = await blocker.query(
+        `SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT FROM %migration%' AND pid <> pg_backend_pid()`,
+      );
+      expect(rowCount).toBe(1);
+    } finally {
+      await blocker.end();
+    }
+    await until(async () => (await health()) === 200);
   });
 
   test('reports health, metrics for Prometheus, and the document of its routes', async () => {

@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type LoggerService, Logger } from '@nestjs/common';
 import type pg from 'pg';
@@ -14,6 +15,7 @@ import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import { Callers } from './access/callers.js';
 import type { Credentials } from './access/credentials.js';
+import { DatabaseHealth } from './database-health.js';
 import { ADMIN_PATH, Generation, type RunOptions, type SharedParts } from './generation.js';
 import { type Certificate, Front, refuse, send } from './http/front.js';
 import type { Answer } from './http/http-platform.js';
@@ -66,6 +68,7 @@ export class Daemon {
   /** Lists are read from it. Undefined: from the database. */
   private readonly standby: pg.Pool | undefined;
   private readonly graphs: PostgresGraphStore;
+  private readonly database: DatabaseHealth;
   private reloading: Promise<unknown> = Promise.resolve();
   private stopWatching: () => void = () => undefined;
   private stopping: Promise<void> | undefined;
@@ -77,6 +80,7 @@ export class Daemon {
     this.pool = this.open(url, connections, 'the database');
     if (readFrom !== undefined) this.standby = this.open(readFrom, connections, 'the standby');
     this.graphs = new PostgresGraphStore(new EngineSql(new PgDatabase(this.pool)), schema);
+    this.database = new DatabaseHealth(this.pool, schema);
   }
 
   /**
@@ -153,12 +157,12 @@ export class Daemon {
     if (this.stopping) return;
     try {
       const certificate = await this.readCertificate();
-      if (certificate) this.front.renew(certificate);
       const { sources, problems } = await this.read();
       // No saga may start on a version between the look at its running sagas and the new application.
       await this.front.hold();
       const { generation, isRunning, options } = this;
       await this.exchange(await nextSagas(sources, generation.sagas, isRunning, problems, options.network));
+      if (certificate) this.front.renew(certificate);
     } catch (error) {
       this.log.error(`Reload refused, and the sagas stay as they are: ${serializeError(error).message}`);
     } finally {
@@ -207,7 +211,10 @@ export class Daemon {
   private async readCertificate(): Promise<Certificate | undefined> {
     const { tls } = this.options;
     if (!tls) return undefined;
-    return { cert: await readPem(tls.cert, '--tls-cert'), key: await readPem(tls.key, '--tls-key') };
+    const [cert, key] = [await readPem(tls.cert, '--tls-cert'), await readPem(tls.key, '--tls-key')];
+    const certificate = { cert, key };
+    checkPair(certificate);
+    return certificate;
   }
 
   private pages(): { open: Record<string, Answer>; pages: Record<string, Answer> } {
@@ -235,7 +242,7 @@ export class Daemon {
   }
 
   private async health(response: Parameters<Answer>[1]): Promise<void> {
-    const problem = this.stopping ? 'the daemon is stopping' : await this.generation.problem();
+    const problem = this.stopping ? 'the daemon is stopping' : await this.database.problem();
     if (problem === undefined) send(response, 200, { status: 'up' });
     else send(response, 503, { status: 'down', message: problem });
   }
@@ -267,6 +274,23 @@ async function readPem(file: string, option: string): Promise<string> {
   } catch (error) {
     throw new SagaConfigurationError(`${option}: the file cannot be read: ${(error as Error).message}.`);
   }
+}
+
+/**
+ * A server takes an empty certificate without an error, and then no connection succeeds.
+ * @throws SagaConfigurationError
+ */
+function checkPair({ cert, key }: Certificate): void {
+  let isPair: boolean;
+  try {
+    isPair = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  } catch (error) {
+    const { message } = error as Error;
+    throw new SagaConfigurationError(
+      `--tls-cert and --tls-key must be a certificate and its key, in PEM: ${message}.`,
+    );
+  }
+  if (!isPair) throw new SagaConfigurationError('--tls-key is not the key of the certificate in --tls-cert.');
 }
 
 function isSame(some: readonly DeclaredSaga[], others: readonly DeclaredSaga[]): boolean {

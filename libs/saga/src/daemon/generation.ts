@@ -5,9 +5,7 @@ import { SagaAdminModule } from '../admin/admin.module.js';
 import type { Duration } from '../definition/options/duration.js';
 import { SagaModule } from '../nest/saga.module.js';
 import { SagaRuntime } from '../nest/saga.runtime.js';
-import { SagaService } from '../nest/saga.service.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
-import { SagaHealthIndicator } from '../telemetry/saga.health-indicator.js';
 import type { Callers } from './access/callers.js';
 import { type Answer, httpPlatform } from './http/http-platform.js';
 import { openApiOf } from './http/open-api.js';
@@ -88,13 +86,6 @@ export class Generation {
     response.once('close', () => this.requests.done());
     this.respond(request, response);
   };
-
-  /** Returns why sagas make no progress. Undefined: they do. */
-  async problem(): Promise<string | undefined> {
-    const indicator = new SagaHealthIndicator(this.app.get(SagaService, { strict: false }));
-    const { sagas } = await indicator.isHealthy('sagas');
-    return sagas.status === 'up' ? undefined : (sagas.message ?? 'down');
-  }
 
   /** Lets its attempts and its requests end in their own time, while the next generation takes over, and closes. */
   async retire(): Promise<void> {

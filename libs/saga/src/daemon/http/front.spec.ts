@@ -45,7 +45,7 @@ afterEach(async () => {
 });
 
 describe('what holds requests back', () => {
-  test('does not count a request that its client gave up meanwhile', async () => {
+  test('does not count a request whose client disconnects meanwhile', async () => {
     const { front, begun, seen, goOn, post } = scene;
     post('/slow').end('{}');
     await until(() => begun.includes('/slow'));

@@ -122,7 +122,7 @@ export class Front {
     }
     if (Object.hasOwn(pages, path)) return pages[path]!(request, response);
     await this.held;
-    // Its client has given up.
+    // Its client has disconnected meanwhile.
     if (response.closed) return;
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       this.changing.add(request);

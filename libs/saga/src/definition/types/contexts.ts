@@ -49,7 +49,8 @@ interface RunContext<Input, S> {
    * Adds tags to the saga, or changes those that it has, if, and only if, the result of this method is stored: in the same
    * commit. `null` removes a tag. `ctx.tags` has them at once; `get()` and `find({ tags })`, and the other steps, once they
    * are stored. An attempt that fails changes nothing.
-   * @throws SagaValidationError unless keys and values are strings of 1 to 255 characters
+   * @throws SagaValidationError unless keys and values are strings of 1 to 255 characters, and the saga has at most 100
+   * tags
    * @throws SagaStateError after the method has returned
    */
   setTags(tags: Readonly<Record<string, string | null>>): void;

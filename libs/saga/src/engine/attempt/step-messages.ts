@@ -2,7 +2,7 @@ import type { OutboxMessage } from '../../definition/types/outbox-message.js';
 import { SagaStateError } from '../../errors.js';
 import { NOTHING } from '../../shared/empty-array.js';
 import { outgoingMessage } from '../payload/outgoing-message.js';
-import { readTagChanges, type TagChanges } from '../payload/tags.js';
+import { addTagChanges, type TagChanges } from '../payload/tags.js';
 import type { StoredMessage } from '../ports/checkpoint.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { TRACEPARENT, storedTraceOf, traceparentOf } from '../observe/trace-context.js';
@@ -61,8 +61,7 @@ export class StepMessages {
    */
   setTags(given: TagChanges): void {
     this.requireOpen('setTags()');
-    const changes = readTagChanges(given);
-    this.tagChanges = this.tagChanges ? { ...this.tagChanges, ...changes } : changes;
+    this.tagChanges = addTagChanges(this.tags, this.tagChanges, given);
   }
 
   private requireOpen(call: string): void {

@@ -4,7 +4,9 @@ import { shown } from '../../shared/shown-value.js';
 import { isKey, LONGEST_KEY } from './storable-key.js';
 
 export const KEY_RULE = `a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`;
-export const TAGS_RULE = `tags must be an object whose keys and values are each ${KEY_RULE}`;
+/** Tags of one saga: each is in its row, in an index, and in every list. */
+const MOST_TAGS = 100;
+export const TAGS_RULE = `tags must be an object of at most ${MOST_TAGS} entries, whose keys and values are each ${KEY_RULE}`;
 
 export type Tags = Readonly<Record<string, string>>;
 
@@ -16,11 +18,27 @@ export function readTags(given: unknown): Record<string, string> | undefined {
   const entries = entriesOf(given);
   if (!entries?.every((entry): entry is [string, string] => isKey(entry[0]) && isKey(entry[1])))
     return undefined;
+  if (entries.length > MOST_TAGS) return undefined;
   return Object.fromEntries(entries);
 }
 
-/** @throws SagaValidationError if these are no changes of tags */
-export function readTagChanges(given: unknown): TagChanges {
+/**
+ * The changes of a method, these after those of before.
+ * @param tags those of its saga
+ * @throws SagaValidationError if these are no changes of tags, or the saga would have too many
+ */
+export function addTagChanges(
+  tags: Tags | undefined,
+  before: TagChanges | undefined,
+  given: unknown,
+): TagChanges {
+  const changes = { ...before, ...readTagChanges(given) };
+  const { length } = Object.keys(changeTags(tags, [changes]));
+  if (length <= MOST_TAGS) return changes;
+  throw new SagaValidationError(`setTags(): the saga would have ${length} tags; the limit is ${MOST_TAGS}.`);
+}
+
+function readTagChanges(given: unknown): TagChanges {
   const entries = entriesOf(given);
   const isChange = (value: unknown): value is string | null => value === null || isKey(value);
   if (entries?.every((entry): entry is [string, string | null] => isKey(entry[0]) && isChange(entry[1])))

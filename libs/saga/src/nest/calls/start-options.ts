@@ -40,7 +40,7 @@ export interface StartOptions {
    * decide.
    */
   shard?: string;
-  /** Tags for finding the saga; keys and values have 1 to 255 characters. Default: none. */
+  /** Tags for finding the saga, at most 100; keys and values have 1 to 255 characters. Default: none. */
   tags?: Record<string, string>;
 }
 
