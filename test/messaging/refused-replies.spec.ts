@@ -6,12 +6,18 @@ import { MessagingApps } from './support/messaging-apps.js';
 
 const apps = MessagingApps.onOwnDatabase();
 
-@Saga({ name: 'order' })
+@Saga({ name: 'order', version: 2 })
 class OrderSaga {
   @WaitFor({ signal: 'payment' }) paid(_: object, reply: { charged: number }): number {
     return reply.charged;
   }
   @Step() ship() {}
+}
+
+/** The version before, whose signal was renamed. */
+@Saga({ name: 'order' })
+class EarlierOrderSaga {
+  @WaitFor({ signal: 'charged' }) paid() {}
 }
 
 const RESULTS: Readonly<Record<string, () => unknown>> = {
@@ -35,6 +41,9 @@ class Replies {
   @SagaReply('misnamed', { signal: 'paiment' }) misnamed(): unknown {
     return { charged: 300 };
   }
+  @SagaReply('renamed', { signal: 'charged' }) renamed(): unknown {
+    return { charged: 300 };
+  }
 }
 
 const { error } = Logger.prototype;
@@ -51,7 +60,7 @@ async function waiting() {
   const { nest } = await apps.start({
     messaging: { relay: false },
     imports: [SagaModule.forRoot({ maxPayloadBytes: 1_000 })],
-    providers: [OrderSaga],
+    providers: [OrderSaga, EarlierOrderSaga],
     controllers: [Replies],
     microservice: { strategy },
   });
@@ -79,4 +88,11 @@ describe('a reply that would be refused each time', () => {
     await deliver('replies', 'good');
     expect(await saga.outcome()).toMatchObject({ status: 'completed', results: { paid: 300 } });
   });
+});
+
+test('a reply by the name that another version of the saga waits for is left to the broker, and not lost', async () => {
+  const { saga, deliver } = await waiting();
+  await expect(deliver('renamed', 'good')).rejects.toThrow();
+  await deliver('replies', 'good');
+  expect((await saga.outcome()).status).toBe('completed');
 });

@@ -37,8 +37,8 @@ export const COMPENSATION_REPLY_MUTANTS: readonly Mutant[] = [
   {
     name: 'leave a reply that arrives while no worker has the saga where it is',
     in: 'signal_1',
-    find: "i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND",
-    replace: "i.locked_by IS NULL AND i.status = 'running' AND",
+    find: "i.locked_by IS NULL AND i.status IN ('running', 'compensating') AS rests",
+    replace: "i.locked_by IS NULL AND i.status = 'running' AS rests",
     killers: [specs('rollback/compensation-replies')],
   },
   {

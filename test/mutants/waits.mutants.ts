@@ -181,7 +181,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'do not wake a saga that waits for a signal',
-    find: 'due_at = CASE WHEN saga.waits THEN now() ELSE i.due_at END',
+    find: 'due_at = CASE WHEN saga.rests AND saga.awaits THEN now() ELSE i.due_at END',
     replace: 'due_at = i.due_at',
     killers: postgres,
   },
@@ -238,5 +238,23 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
     find: "{ status: 'failed', retryAt: undefined, wait: whatCame(step), slot: undefined }",
     replace: "{ status: 'failed', retryAt: undefined, wait: undefined, slot: undefined }",
     killers: [specs('machine/waits')],
+  },
+  {
+    name: 'check a signal by the newest graph of a version, whichever the instance keeps',
+    find: 'AND g.revision = coalesce(saga.graph_revision,',
+    replace: 'AND g.revision = coalesce(NULL,',
+    killers: [testsOf('postgres-saga-store', 'refused by the graph that the saga goes by')],
+  },
+  {
+    name: 'refuse a signal that the saga waits for right now, by the graph of another process',
+    find: 'IF NOT ($7 IS NULL OR saga.awaits OR coalesce(',
+    replace: 'IF NOT ($7 IS NULL OR coalesce(',
+    killers: [testsOf('postgres-saga-store', 'if the saga waits for it right now')],
+  },
+  {
+    name: 'drop a reply that only another version of the saga waits for',
+    find: 'error instanceof UnawaitedSignalError && !error.elsewhere',
+    replace: 'error instanceof UnawaitedSignalError',
+    killers: [specs('refused-replies')],
   },
 ];

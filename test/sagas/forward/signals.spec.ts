@@ -252,7 +252,7 @@ describe('signal() answers clearly', () => {
       const sent = sagas.signal(target, 'payment-repl');
       await expect(sent).rejects.toThrow(SagaValidationError);
       await expect(sent).rejects.toThrow(
-        "No step of payment waits for the signal 'payment-repl'; did you mean 'payment-reply'? Its signals: payment-reply.",
+        "No step of payment@1 waits for the signal 'payment-repl'; did you mean 'payment-reply'? Its signals: payment-reply.",
       );
     }
     expect(await apps.sql('SELECT FROM saga.signal')).toEqual([]);

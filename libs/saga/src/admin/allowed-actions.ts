@@ -1,6 +1,6 @@
+import { signalsOfGraph } from '../definition/describe/graph-record.js';
 import { handlerOf } from '../definition/options/handler-name.js';
 import { type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
-import { APPROVAL_PREFIX } from '../definition/options/signal-name.js';
 import { isInProgress, isTerminal, needsOperator } from '../machine/saga-state.js';
 import type { SagaSnapshot, StepSnapshot } from '../nest/views/saga-snapshot.js';
 import type { OperatorAction } from './admin.options.js';
@@ -93,10 +93,7 @@ function awaited(saga: SagaSnapshot, graph: SagaGraph | undefined): string[] {
 
 function signalsOf(graph: SagaGraph | undefined): string[] {
   if (!graph || handlerOf(graph.name) !== undefined) return [];
-  const names = [...graph.steps.values()].flatMap(({ wait, compensationReply }) =>
-    [wait?.signal, compensationReply?.signal].filter((name) => name !== undefined),
-  );
-  return [...new Set(names)].filter((name) => !name.startsWith(APPROVAL_PREFIX));
+  return signalsOfGraph(graph);
 }
 
 function pivotPassed(saga: SagaSnapshot, graph: SagaGraph | undefined): boolean {

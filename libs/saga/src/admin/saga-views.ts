@@ -3,6 +3,7 @@ import { catchError, concatMap, EMPTY, map, mergeAll, type Observable, tap } fro
 import type { SagaUpdate } from '../nest/calls/saga-watch.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { cancelEdit } from '../engine/operate/operator-edits.js';
+import type { StoredSaga } from '../engine/ports/stored-saga.js';
 import { SagaNotFoundError, SagaStateError, SagaTimeoutError, SagaUnavailableError } from '../errors.js';
 import type { RollbackPlan } from '../nest/views/rollback-plan.js';
 import { describeOperation, withoutGiven } from '../nest/views/describe-operation.js';
@@ -89,9 +90,13 @@ export class SagaViews {
     const snapshot = await this.look(id, request);
     const { saga, version } = snapshot;
     const { graph, find } = await this.graphs(saga, version);
+    const { engine } = await this.admin.ready();
+    const stored = await engine.load({ id: snapshot.id });
+    // The graph that it goes by, which may be an older one than its class has.
+    const own = stored && (await engine.graphOf(stored));
     const actions: AllowedAction[] = [];
-    for (const action of allowedActions(snapshot, graph)) {
-      if (action.kind === 'cancel' && !(await this.mayCancel(snapshot.id, graph))) continue;
+    for (const action of allowedActions(snapshot, own)) {
+      if (action.kind === 'cancel' && stored && !mayCancel(stored, own, engine.now())) continue;
       const allowed = await this.access.allowed(action, { saga, id: snapshot.id }, request);
       if (allowed) actions.push(allowed);
     }
@@ -133,21 +138,6 @@ export class SagaViews {
       await this.admin.sagas.wait(saga.id, { timeout });
     } catch (error) {
       if (!(error instanceof SagaTimeoutError || error instanceof SagaUnavailableError)) throw error;
-    }
-  }
-
-  /** While the outcome of a pivot is not known, the call refuses: so the call's own rule is asked. */
-  private async mayCancel(id: string, known: SagaGraph | undefined): Promise<boolean> {
-    if (known && ![...known.steps.values()].some(({ pivot }) => pivot)) return true;
-    const { engine } = await this.admin.ready();
-    const saga = await engine.load({ id });
-    if (!saga) return false;
-    try {
-      cancelEdit(saga, await engine.graphOf(saga), engine.now(), {});
-      return true;
-    } catch (error) {
-      if (error instanceof SagaStateError) return false;
-      throw error;
     }
   }
 
@@ -225,6 +215,17 @@ export class SagaViews {
       graph: all.find((graph) => graph.name === name && graph.version === version),
       find: (wanted) => all.filter((graph) => graph.name === wanted),
     };
+  }
+}
+
+/** While the outcome of a pivot is not known, the call refuses: so the call's own rule is asked. */
+function mayCancel(saga: StoredSaga, graph: SagaGraph | undefined, now: number): boolean {
+  try {
+    cancelEdit(saga, graph, now, {});
+    return true;
+  } catch (error) {
+    if (error instanceof SagaStateError) return false;
+    throw error;
   }
 }
 

@@ -30,7 +30,7 @@ import {
   readSkip,
 } from './calls/step-calls.js';
 import type { CleanupOptions, CleanupResult } from './maintenance/saga.cleanup.js';
-import { type Decision, readSignal, type SignalOptions } from './calls/signals.js';
+import { type Decision, UnawaitedSignalError, readSignal, type SignalOptions } from './calls/signals.js';
 import { type StartOptions, toStartFields } from './calls/start-options.js';
 import {
   type AbandonOptions,
@@ -210,14 +210,13 @@ export class SagaService extends SagaStepPauseCalls {
     const { name, messageId = newId(), transaction: given } = readSignal(signal, options);
     const transaction = given ?? resolved.ambient?.transaction?.();
     const to = toTarget(target, registry);
-    if ('name' in to) registry.checkSignal(to.name, name);
     if (TURN_BUDGET.isSpent) await TURN_BUDGET.nextTurn();
     const text = encodePayload(payload, `payload of signal '${name}'`, resolved.maxPayloadBytes);
     const sent = { name, messageId, payload: text };
     const result = await (transaction ? engine.signalWithin(transaction, to, sent) : engine.signal(to, sent));
     if (result.outcome === 'unknown') throw notFound(target);
     const { saga } = result;
-    if (result.outcome === 'refused') registry.checkSignal(saga.name, name);
+    if (result.outcome === 'refused') throw new UnawaitedSignalError(saga, name, result);
     if (result.outcome === 'ended') {
       throw new SagaStateError(
         `Saga ${saga.id} (${saga.name}) cannot be sent the signal '${name}': it is ${saga.status}.`,

@@ -59,6 +59,9 @@ function bindStep(step: StepRecord, { steps }: SagaGraph): UnlinkedStep {
     after: step.after,
     join: step.join ?? 'all',
     compensate,
+    // As for a wait: its signal is structure, its timeout is not.
+    compensationReply:
+      step.reply === undefined ? undefined : { ...(own ?? heir)?.compensationReply, signal: step.reply },
     // The structure is that of a fan-out, also where the class has none any more; then it is never asked.
     forEach: step.forEach && (own?.forEach ?? (() => [])),
     savepoint: step.savepoint && (own?.savepoint ?? DEFAULT_SAVEPOINT),
@@ -82,7 +85,6 @@ function policiesOfGone(step: StepRecord, heir: StepNode | undefined) {
     concurrency: heir?.concurrency ?? 1,
     optional: heir?.optional ?? false,
     compensationTimeout: heir?.compensationTimeout,
-    compensationReply: heir?.compensationReply,
   };
 }
 

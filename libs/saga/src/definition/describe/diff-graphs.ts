@@ -34,6 +34,7 @@ function changesOf(before: StepRecord | undefined, now: StepRecord): string[] {
       `waits for ${list(now.after)} instead of ${list(before.after)}`,
     before.join !== now.join && `waits for ${now.join === 'any' ? 'any' : 'all'} of its steps now`,
     compensationChange(before, now),
+    replyChange(before, now),
     flagChange(before.forEach, now.forEach, 'runs once per item'),
     flagChange(before.savepoint, now.savepoint, 'is a savepoint'),
     flagChange(before.pivot, now.pivot, 'is a pivot'),
@@ -55,6 +56,13 @@ function compensationChange(
   if (before === now) return false;
   if (now === undefined) return `has no compensation any more, and had '${before}'`;
   return `has the compensation '${now}'${before === undefined ? ' now' : ` instead of '${before}'`}`;
+}
+
+function replyChange({ reply: before }: StepRecord, { reply: now }: StepRecord): string | false {
+  if (before === now) return false;
+  if (now === undefined)
+    return `needs no signal to confirm its compensation any more, and needed '${before}'`;
+  return `needs the signal '${now}'${before === undefined ? '' : ` instead of '${before}'`} to confirm its compensation`;
 }
 
 function flagChange(before: true | undefined, now: true | undefined, what: string): string | false {

@@ -38,6 +38,8 @@ export interface StepRecord {
   readonly handler?: string;
   /** The name of the signal that it waits for. */
   readonly signal?: string;
+  /** The name of the signal that confirms its compensation. */
+  readonly reply?: string;
   /** The steps that it waits for, in alphabetical order. */
   readonly after: readonly string[];
   /** It waits for one of them only. */
@@ -69,7 +71,7 @@ function stepRecordOf(node: StepNode): StepRecord {
     kind: node.kind,
     ...(node.kind === 'sub-saga' && { child: childOf(node) }),
     ...(node.remote && { handler: node.remote.name }),
-    ...(node.kind === 'signal' && { signal: node.wait!.signal }),
+    ...signalsOfNode(node),
     after: [...new Set(node.after)].sort(),
     ...(node.join === 'any' && { join: 'any' }),
     ...(node.compensate !== undefined && { compensate: node.compensate }),
@@ -77,6 +79,24 @@ function stepRecordOf(node: StepNode): StepRecord {
     ...(node.savepoint && { savepoint: true }),
     ...(node.pivot && { pivot: true }),
     ...(node.transactional && { transactional: true }),
+  };
+}
+
+/** The names of the signals that the steps of a structure wait for, decisions on approvals apart. Each once. */
+export function signalsOf(steps: Iterable<Pick<StepRecord, 'signal' | 'reply'>>): string[] {
+  const names = [...steps].flatMap(({ signal, reply }) => [signal, reply]);
+  return [...new Set(names)].filter((name) => name !== undefined);
+}
+
+/** The same of the graph of a class. */
+export function signalsOfGraph({ steps }: SagaGraph): string[] {
+  return signalsOf([...steps.values()].map(signalsOfNode));
+}
+
+function signalsOfNode({ kind, wait, compensationReply }: StepNode): Pick<StepRecord, 'signal' | 'reply'> {
+  return {
+    ...(kind === 'signal' && { signal: wait!.signal }),
+    ...(compensationReply && { reply: compensationReply.signal }),
   };
 }
 

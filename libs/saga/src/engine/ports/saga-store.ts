@@ -100,18 +100,27 @@ export type HistoryRecord =
   | { readonly action: 'signal'; readonly signal: string; readonly at: number };
 
 /**
- * The signals that steps of sagas wait for, by saga and version as in `payment@1`: of those that a process knows. What is
- * sent to others is not checked.
+ * The signals that steps of the deployed graphs wait for, by saga and version as in `payment@1`: of those that a process
+ * has.
  */
 export type AwaitedSignals = Readonly<Record<string, readonly string[]>>;
 
 /**
- * `known`: one with its message id came before. `refused`: no step of the saga waits for a signal of this name. `ended`:
- * the saga has ended.
+ * `known`: one with its message id came before. `refused`: no step of the saga waits for a signal of this name, only for
+ * those of `awaited`. `ended`: the saga has ended.
  */
 export type SignalResult =
-  | { readonly outcome: 'kept' | 'known' | 'refused' | 'ended'; readonly saga: SignalledSaga }
+  | { readonly outcome: 'kept' | 'known' | 'ended'; readonly saga: SignalledSaga }
+  | ({ readonly outcome: 'refused'; readonly saga: SignalledSaga } & RefusedSignal)
   | { readonly outcome: 'unknown' };
+
+/** Why a signal was refused. */
+export interface RefusedSignal {
+  /** What the saga waits for, by its own graph. */
+  readonly awaited: readonly string[];
+  /** Whether another stored graph of a saga of this name waits for it. */
+  readonly elsewhere: boolean;
+}
 
 export interface SignalledSaga {
   readonly id: string;
@@ -321,7 +330,9 @@ export interface SagaStore {
   /**
    * Stores signals; results in the order of the arguments. The same commit makes a saga that waits for the signal due,
    * and asks the worker that holds a saga to look.
-   * @param awaited signals of other names are refused for these sagas; default: none are
+   * A signal is refused if no step of the saga's own graph waits for its name: the graph that the instance keeps, or the
+   * deployed one of its version. Of a graph that is neither stored nor in `awaited`, nothing is refused.
+   * @param awaited what this process knows; default: nothing is refused, as for the decision of an operator
    */
   signal(
     signals: readonly (SentSignal & { readonly target: StoreTarget })[],

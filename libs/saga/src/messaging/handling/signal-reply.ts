@@ -3,16 +3,12 @@ import type { ModuleRef } from '@nestjs/core';
 import { SagaConfigurationError } from '../../errors.js';
 import { SAGA_ID } from '../../engine/attempt/step-messages.js';
 import { isKey } from '../../engine/payload/storable-key.js';
+import { UnawaitedSignalError } from '../../nest/calls/signals.js';
 import { SagaService } from '../../nest/saga.service.js';
 import type { IncomingMessage } from './incoming-message.js';
 
 /** Outcomes that a redelivery does not change: the reply came too late, or its saga does not exist. */
 const FINAL = ['SAGA_NOT_FOUND', 'SAGA_STATE'];
-/** Mistakes of the application: the reply would be refused for ever. */
-const REFUSED: Readonly<Record<string, string>> = {
-  SAGA_PAYLOAD: 'has a result that cannot be stored',
-  SAGA_VALIDATION: 'is a signal that no step of the saga waits for',
-};
 
 /** The part of SagaService that is used. */
 export interface Signals {
@@ -21,7 +17,8 @@ export interface Signals {
 
 /**
  * Passes a reply on to its saga.
- * @throws whatever may be different next time. What cannot be stored will not be: it is logged as an error, and dropped
+ * @throws whatever may be different next time: also if the saga goes by another graph than the one that has the signal. What
+ * cannot be stored, and a signal that no graph of the saga has, is logged as an error, and dropped
  */
 export async function signalReply(
   moduleRef: ModuleRef,
@@ -41,8 +38,8 @@ export async function signalReply(
     await signalsOf(moduleRef).signal(saga, signal, payload, { messageId: id });
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: string };
-    const refused = typeof code === 'string' && Object.hasOwn(REFUSED, code) && REFUSED[code];
-    if (refused) {
+    const refused = refusalOf(error);
+    if (refused !== undefined) {
       log.error(`Reply ${id} to saga ${saga} ${refused}, and is dropped: ${message}`);
       return;
     }
@@ -51,6 +48,13 @@ export async function signalReply(
       `Reply ${id} to saga ${saga} arrived too late or for an unknown saga, and is dropped: ${message}`,
     );
   }
+}
+
+/** A mistake of the application, for which the reply would be refused for ever. */
+function refusalOf(error: unknown): string | undefined {
+  if ((error as { code?: unknown }).code === 'SAGA_PAYLOAD') return 'has a result that cannot be stored';
+  const isUnknown = error instanceof UnawaitedSignalError && !error.elsewhere;
+  return isUnknown ? 'is a signal that no step of the saga waits for' : undefined;
 }
 
 function signalsOf(moduleRef: ModuleRef): Signals {

@@ -1,6 +1,9 @@
 import { signalNameFlaw } from '../../definition/options/signal-name.js';
 import { shown } from '../../shared/shown-value.js';
 import type { ApprovalDecision } from '../../definition/options/step-options.js';
+import { sagaLabel } from '../../definition/graph/saga-graph.js';
+import { nearestName } from '../../shared/nearest-name.js';
+import type { RefusedSignal } from '../../engine/ports/saga-store.js';
 import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
 import { KEY_RULE } from '../../engine/payload/tags.js';
 import { SagaValidationError } from '../../errors.js';
@@ -46,6 +49,31 @@ export function readSignal(
   const wrong = transactionFlaw(transaction);
   if (wrong !== undefined) throw new SagaValidationError(`signal(): ${wrong}.`);
   return { name: name as string, messageId, transaction };
+}
+
+/** No step of the saga waits for a signal of this name, by the graph that the saga goes by. */
+export class UnawaitedSignalError extends SagaValidationError {
+  /** Whether a saga with another graph of this name waits for it: the name is not a mistake. */
+  readonly elsewhere: boolean;
+
+  constructor(
+    saga: { readonly name: string; readonly version: number },
+    signal: string,
+    { awaited, elsewhere }: RefusedSignal,
+  ) {
+    const like = nearestName(signal, awaited);
+    const signals = awaited.length > 0 ? `Its signals: ${awaited.join(', ')}` : 'It has no signals';
+    super(
+      `No step of ${sagaLabel(saga)} waits for the signal ${shown(signal)}${like === undefined ? '.' : `; did you mean '${like}'?`} ` +
+        `${signals}. ${
+          elsewhere
+            ? 'Another version of the saga, or another revision of its graph, waits for it.'
+            : 'Declare one with @WaitFor({ signal }) or compensationReply.'
+        }`,
+    );
+    this.name = 'SagaValidationError';
+    this.elsewhere = elsewhere;
+  }
 }
 
 /** @throws SagaValidationError naming everything that is wrong at once */

@@ -3,7 +3,8 @@ import { type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js'
 import { shown } from '../../shared/shown-value.js';
 import { nearestName } from '../../shared/nearest-name.js';
 import { SagaMetadata } from '../../definition/decorators/saga-metadata.js';
-import { SagaDefinitionError, SagaValidationError } from '../../errors.js';
+import { SagaDefinitionError } from '../../errors.js';
+import { signalsOfGraph } from '../../definition/describe/graph-record.js';
 import { type ConcurrencyLimit, concurrencyLimits } from '../../engine/ports/concurrency-limits.js';
 import { checkInput } from '../input/check-input.js';
 import type { RunnableSaga } from '../../engine/ports/invoker.js';
@@ -47,7 +48,7 @@ export class SagaRegistry implements SagaDefinitions {
     this.limits = concurrencyLimits(this.all.map((saga) => saga.graph));
     this.retentions = retentionsOf(sagas, retention);
     this.awaitedSignals = Object.fromEntries(
-      this.all.map(({ graph }) => [sagaLabel(graph), this.signalsOf(graph.name)!]),
+      this.all.map(({ graph }) => [sagaLabel(graph), signalsOfGraph(graph)]),
     );
   }
 
@@ -67,33 +68,6 @@ export class SagaRegistry implements SagaDefinitions {
   /** The name of a saga given as its class or as its name. */
   nameOf(saga: Type | string): string {
     return typeof saga === 'string' ? saga : this.ofType(saga).graph.name;
-  }
-
-  /**
-   * Refuses a signal that no saga of this name waits for, in any version that this application has; of a name that it
-   * does not have nothing is known.
-   * @throws SagaValidationError
-   */
-  checkSignal(name: string, signal: string): void {
-    const known = this.signalsOf(name);
-    if (!known || known.includes(signal)) return;
-    const like = nearestName(signal, known);
-    const signals = known.length > 0 ? `Its signals: ${known.join(', ')}` : 'It has no signals';
-    throw new SagaValidationError(
-      `No step of ${name} waits for the signal ${shown(signal)}${like === undefined ? '.' : `; did you mean '${like}'?`} ` +
-        `${signals}. Declare one with @WaitFor({ signal }) or compensationReply.`,
-    );
-  }
-
-  /** What the steps of all versions of a saga wait for; undefined: this application does not have the saga. */
-  private signalsOf(name: string): string[] | undefined {
-    const graphs = this.all.map(({ graph }) => graph).filter((graph) => graph.name === name);
-    const waits = graphs.flatMap(({ steps }) => [...steps.values()]);
-    const signals = waits.flatMap(({ kind, wait, compensationReply }) => [
-      ...(kind === 'signal' ? [wait!.signal] : []),
-      ...(compensationReply ? [compensationReply.signal] : []),
-    ]);
-    return graphs.length === 0 ? undefined : [...new Set(signals)];
   }
 
   latest(type: Type): SagaGraph {

@@ -9,6 +9,7 @@ import type {
   UnfinishedSaga,
   UpgradeTurn,
 } from '../../engine/ports/graph-store.js';
+import { signalsOf } from '../../definition/describe/graph-record.js';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { isTerminal } from '../../machine/saga-state.js';
 import { type MemoryRow, toStoredSaga } from './memory-row.js';
@@ -35,6 +36,19 @@ export class MemoryGraphStore implements GraphStore {
     const isOne = (graph: StoredGraph) =>
       sagas.some(({ name, version = graph.version }) => isSame({ name, version }, graph));
     return storedCopy(this.graphs.filter(isOne));
+  }
+
+  /** The names of the signals that the stored graph of an instance waits for; undefined: none is stored. */
+  signalsOf(saga: SagaVersion & { readonly graphRevision?: number }): string[] | undefined {
+    const revisions = this.graphs.filter((graph) => isSame(graph, saga));
+    const { graphRevision = Math.max(...revisions.map(({ revision }) => revision)) } = saga;
+    const own = revisions.find(({ revision }) => revision === graphRevision);
+    return own && signalsOf(own.graph.steps);
+  }
+
+  /** Whether any stored graph of a saga of this name waits for the signal. */
+  isAwaited(saga: string, signal: string): boolean {
+    return this.graphs.some(({ name, graph }) => name === saga && signalsOf(graph.steps).includes(signal));
   }
 
   reading<T>(work: (graphs: GraphReader) => Promise<T>): Promise<T> {

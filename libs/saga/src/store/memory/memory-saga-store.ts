@@ -1,4 +1,3 @@
-import type { GraphStore } from '../../engine/ports/graph-store.js';
 import { loadedOperations } from '../../engine/ports/operation.js';
 import type {
   AwaitedSignals,
@@ -81,7 +80,7 @@ const NOBODY: Lease = { worker: '', duration: 0 };
 export class MemorySagaStore implements SagaStore {
   private readonly index = new MemoryRows();
   private readonly rows: ReadonlyMap<string, MemoryRow> = this.index.byId;
-  readonly graphs: GraphStore = new MemoryGraphStore(this.rows, () => this.now());
+  readonly graphs = new MemoryGraphStore(this.rows, () => this.now());
   /** Messages that checkpoints have published, in order. They are never sent. */
   readonly outbox: StoredMessage[] = [];
   private readonly rates = new MemoryRates((id, at) => waitsUntil(this.rows.get(id), at));
@@ -215,7 +214,7 @@ export class MemorySagaStore implements SagaStore {
     const now = this.now();
     return signals.map(({ target, ...signal }) => {
       const row = this.index.of(target);
-      return row ? sendSignal(row, signal, now, this.wakeup, awaited) : { outcome: 'unknown' };
+      return row ? sendSignal(row, signal, now, this.wakeup, this.graphs, awaited) : { outcome: 'unknown' };
     });
   }
 
@@ -352,7 +351,7 @@ export class MemorySagaStore implements SagaStore {
       this.wakeup.announce({ type: 'look', id: saga.id });
       return;
     }
-    if ('signal' in edit) return void sendSignal(row, edit.signal, now, this.wakeup);
+    if ('signal' in edit) return void sendSignal(row, edit.signal, now, this.wakeup, this.graphs);
     if ('putBack' in edit) return this.putBack(row, edit.putBack, now);
     const held = saga.lockedBy !== undefined;
     replaceState(row, edit, now);

@@ -138,7 +138,7 @@ const plainStatements = (s: string) => ({
   freeSlots: `SELECT ${callSql(s, 'free_slots_1', 8)}`,
   fenceSlots: `SELECT ${callSql(s, 'fence_slots_1', 1)}`,
   sweepSlots: `SELECT ${callSql(s, 'sweep_slots_1', 6)}`,
-  signal: `SELECT place, outcome, id, name, version, status FROM ${callSql(s, 'signal_1', 7)} ORDER BY place`,
+  signal: `SELECT place, outcome, id, name, version, status, awaited, elsewhere FROM ${callSql(s, 'signal_1', 7)} ORDER BY place`,
   stepPart: stepPartSql(s),
   signalPart: signalPartSql(s),
   stands: standsSql(s),

@@ -15,6 +15,8 @@ type Addressed = SentSignal & { readonly target: StoreTarget };
 
 interface SignalRow extends SignalledSaga {
   readonly outcome: SignalResult['outcome'];
+  readonly awaited: readonly string[] | null;
+  readonly elsewhere: boolean;
 }
 
 /** Tells sagas something: see signal.function.ts. */
@@ -34,9 +36,13 @@ export async function sendSignals(
     signals.map(({ payload }) => payload ?? null),
     awaited ? JSON.stringify(awaited) : null,
   ]);
-  return rows.map(({ outcome, id, name, version, status }) =>
-    outcome === 'unknown' ? { outcome } : { outcome, saga: { id, name, version, status } },
-  );
+  return rows.map(({ outcome, awaited, elsewhere, id, name, version, status }) => {
+    if (outcome === 'unknown') return { outcome };
+    const saga = { id, name, version, status };
+    return outcome === 'refused'
+      ? { outcome, saga, awaited: [...new Set(awaited)], elsewhere }
+      : { outcome, saga };
+  });
 }
 
 function columnsOf(target: StoreTarget) {

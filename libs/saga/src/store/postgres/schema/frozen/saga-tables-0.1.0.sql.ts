@@ -668,13 +668,14 @@ BEGIN
 END $function$`,
     `
 CREATE OR REPLACE FUNCTION "{schema}".signal_1(uuid[], text[], text[], text[], text[], json[], jsonb)
-RETURNS TABLE (place int, outcome text, id uuid, name text, version int, status text) LANGUAGE plpgsql
+RETURNS TABLE (place int, outcome text, id uuid, name text, version int, status text, awaited text[], elsewhere boolean) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 #variable_conflict use_column
 DECLARE
   given record;
   saga record;
+  known jsonb;
 BEGIN
   FOR given IN
     SELECT w.place::int, w.signal, w.message_id, w.payload, CASE WHEN w.saga IS NULL THEN w.id ELSE coalesce(
@@ -685,8 +686,9 @@ BEGIN
   LOOP
     place := given.place;
     id := given.id;
-    SELECT i.name, i.version, i.status, i.signals, i.locked_by,
-      i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND coalesce(jsonb_exists((i.progress -> 'awaits')::jsonb, given.signal), false) AS waits
+    SELECT i.name, i.version, i.graph_revision, i.status, i.signals, i.locked_by,
+      coalesce(jsonb_exists((i.progress -> 'awaits')::jsonb, given.signal), false) AS awaits,
+      i.locked_by IS NULL AND i.status IN ('running', 'compensating') AS rests
     INTO saga FROM "{schema}".instance i WHERE i.id = given.id FOR NO KEY UPDATE;
     IF NOT FOUND THEN
       outcome := 'unknown';
@@ -696,10 +698,26 @@ BEGIN
     name := saga.name;
     version := saga.version;
     status := saga.status;
+    known := CASE WHEN saga.graph_revision IS NULL THEN $7 -> (saga.name || '@' || saga.version) END;
+    awaited := NULL;
+    IF NOT ($7 IS NULL OR saga.awaits OR coalesce(jsonb_exists(known, given.signal), false)) THEN
+      SELECT array(
+        SELECT n.signal FROM json_array_elements(g.graph -> 'steps') s(step),
+          LATERAL (VALUES (s.step ->> 'signal'), (s.step ->> 'reply')) n(signal)
+        WHERE n.signal IS NOT NULL)
+      INTO awaited FROM "{schema}".graph g
+      WHERE g.name = saga.name AND g.version = saga.version AND g.revision = coalesce(saga.graph_revision,
+        (SELECT max(n.revision) FROM "{schema}".graph n WHERE n.name = saga.name AND n.version = saga.version));
+      IF known IS NOT NULL THEN
+        awaited := coalesce(awaited, '{}') || array(SELECT jsonb_array_elements_text(known));
+      END IF;
+    END IF;
     IF EXISTS (SELECT FROM "{schema}".signal g WHERE g.saga_id = given.id AND g.message_id = given.message_id) THEN
       outcome := 'known';
-    ELSIF NOT coalesce(jsonb_exists($7 -> (saga.name || '@' || saga.version), given.signal), true) THEN
+    ELSIF given.signal <> ALL (awaited) THEN
       outcome := 'refused';
+      elsewhere := EXISTS (SELECT FROM "{schema}".graph g, LATERAL json_array_elements(g.graph -> 'steps') s(step)
+        WHERE g.name = saga.name AND given.signal IN (s.step ->> 'signal', s.step ->> 'reply'));
     ELSIF saga.status IN ('completed', 'compensated', 'aborted') THEN
       outcome := 'ended';
     ELSE
@@ -709,10 +727,10 @@ BEGIN
       UPDATE "{schema}".instance i SET
         signals = i.signals + 1,
         woken = i.woken OR saga.locked_by IS NOT NULL,
-        due_at = CASE WHEN saga.waits THEN now() ELSE i.due_at END,
-        rank_at = CASE WHEN saga.waits THEN now() - i.priority * interval '10000 milliseconds' ELSE i.rank_at END
+        due_at = CASE WHEN saga.rests AND saga.awaits THEN now() ELSE i.due_at END,
+        rank_at = CASE WHEN saga.rests AND saga.awaits THEN now() - i.priority * interval '10000 milliseconds' ELSE i.rank_at END
       WHERE i.id = given.id;
-      IF saga.waits THEN
+      IF saga.rests AND saga.awaits THEN
         PERFORM pg_notify('{schema}_wakeup', 'due');
       ELSIF saga.locked_by IS NOT NULL THEN
         PERFORM pg_notify('{schema}_wakeup', 'look:' || given.id);

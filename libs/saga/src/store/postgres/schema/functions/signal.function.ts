@@ -14,17 +14,23 @@ import { PINNED } from './pinned-plan.js';
  * the order of their ids, as everything locks them. Each of a million waiting sagas costs its row and nothing else:
  * they are in no index of what is due, unless they wait with a timeout.
  * $1 ids, $2 names and $3 correlation ids of sagas ($2 null: by id; otherwise the id is the correlation id, if it can
- * be one), $4 names, $5 message ids, $6 payloads of signals, $7 by saga and version the names that its steps wait for
- * (others are refused; null, and sagas that are not in it: none are).
+ * be one), $4 names, $5 message ids, $6 payloads of signals, $7 the names that the process knows (AwaitedSignals; null:
+ * nothing is refused).
+ *
+ * A name that no step waits for is refused. What the process knows of the deployed graph, and what the saga waits for
+ * right now, is found without reading a graph. Otherwise the instance's own graph decides: the one that it keeps, or the
+ * newest of its version. So a process that has another version, or another structure of the same one, refuses nothing that
+ * the instance waits for, and stores nothing that it will not take.
  */
 export const signalFunction = (schema: string, channel: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.signal_1(uuid[], text[], text[], text[], text[], json[], jsonb)
-RETURNS TABLE (place int, outcome text, id uuid, name text, version int, status text) LANGUAGE plpgsql
+RETURNS TABLE (place int, outcome text, id uuid, name text, version int, status text, awaited text[], elsewhere boolean) LANGUAGE plpgsql
 ${PINNED} AS $function$
 #variable_conflict use_column
 DECLARE
   given record;
   saga record;
+  known jsonb;
 BEGIN
   FOR given IN
     SELECT w.place::int, w.signal, w.message_id, w.payload, CASE WHEN w.saga IS NULL THEN w.id ELSE coalesce(
@@ -35,8 +41,9 @@ BEGIN
   LOOP
     place := given.place;
     id := given.id;
-    SELECT i.name, i.version, i.status, i.signals, i.locked_by,
-      i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND coalesce(jsonb_exists((i.progress -> 'awaits')::jsonb, given.signal), false) AS waits
+    SELECT i.name, i.version, i.graph_revision, i.status, i.signals, i.locked_by,
+      coalesce(jsonb_exists((i.progress -> 'awaits')::jsonb, given.signal), false) AS awaits,
+      i.locked_by IS NULL AND i.status IN ('running', 'compensating') AS rests
     INTO saga FROM ${schema}.instance i WHERE i.id = given.id FOR NO KEY UPDATE;
     IF NOT FOUND THEN
       outcome := 'unknown';
@@ -46,10 +53,26 @@ BEGIN
     name := saga.name;
     version := saga.version;
     status := saga.status;
+    known := CASE WHEN saga.graph_revision IS NULL THEN $7 -> (saga.name || '@' || saga.version) END;
+    awaited := NULL;
+    IF NOT ($7 IS NULL OR saga.awaits OR coalesce(jsonb_exists(known, given.signal), false)) THEN
+      SELECT array(
+        SELECT n.signal FROM json_array_elements(g.graph -> 'steps') s(step),
+          LATERAL (VALUES (s.step ->> 'signal'), (s.step ->> 'reply')) n(signal)
+        WHERE n.signal IS NOT NULL)
+      INTO awaited FROM ${schema}.graph g
+      WHERE g.name = saga.name AND g.version = saga.version AND g.revision = coalesce(saga.graph_revision,
+        (SELECT max(n.revision) FROM ${schema}.graph n WHERE n.name = saga.name AND n.version = saga.version));
+      IF known IS NOT NULL THEN
+        awaited := coalesce(awaited, '{}') || array(SELECT jsonb_array_elements_text(known));
+      END IF;
+    END IF;
     IF EXISTS (SELECT FROM ${schema}.signal g WHERE g.saga_id = given.id AND g.message_id = given.message_id) THEN
       outcome := 'known';
-    ELSIF NOT coalesce(jsonb_exists($7 -> (saga.name || '@' || saga.version), given.signal), true) THEN
+    ELSIF given.signal <> ALL (awaited) THEN
       outcome := 'refused';
+      elsewhere := EXISTS (SELECT FROM ${schema}.graph g, LATERAL json_array_elements(g.graph -> 'steps') s(step)
+        WHERE g.name = saga.name AND given.signal IN (s.step ->> 'signal', s.step ->> 'reply'));
     ELSIF saga.status IN ('completed', 'compensated', 'aborted') THEN
       outcome := 'ended';
     ELSE
@@ -59,10 +82,10 @@ BEGIN
       UPDATE ${schema}.instance i SET
         signals = i.signals + 1,
         woken = i.woken OR saga.locked_by IS NOT NULL,
-        due_at = CASE WHEN saga.waits THEN now() ELSE i.due_at END,
-        rank_at = CASE WHEN saga.waits THEN now() - i.priority * interval '${PRIORITY_POINT_MS} milliseconds' ELSE i.rank_at END
+        due_at = CASE WHEN saga.rests AND saga.awaits THEN now() ELSE i.due_at END,
+        rank_at = CASE WHEN saga.rests AND saga.awaits THEN now() - i.priority * interval '${PRIORITY_POINT_MS} milliseconds' ELSE i.rank_at END
       WHERE i.id = given.id;
-      IF saga.waits THEN
+      IF saga.rests AND saga.awaits THEN
         PERFORM pg_notify('${channel}', 'due');
       ELSIF saga.locked_by IS NOT NULL THEN
         PERFORM pg_notify('${channel}', 'look:' || given.id);
