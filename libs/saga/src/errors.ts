@@ -18,8 +18,8 @@ export class SagaDefinitionError extends SagaError {
 }
 
 /**
- * A saga's graph has changed without its version, while instances of it are running. Thrown when the application
- * starts, unless `onDrift` is `'warn'`. The message names the differences and the number of affected instances.
+ * A saga's graph has changed without its version, while instances of it are running that may need what the code does not
+ * have. Thrown when the application starts, unless `onDrift` is `'warn'` or an operator has accepted the change. The message names the differences and the number of affected instances.
  */
 export class SagaDriftError extends SagaError {
   readonly code = 'SAGA_DRIFT';

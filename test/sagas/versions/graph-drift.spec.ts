@@ -9,6 +9,7 @@ import {
 } from '../../../libs/saga/src/index.js';
 import { until } from '../../support/gate.js';
 import { journal, Journalled } from '../../support/journalled.js';
+import { sagaHereOn } from '../../cli/support/saga-here.js';
 import { passTimeUntil } from '../../support/pass-time.js';
 import { type TestApp, TestApps } from '../../support/test-app.js';
 
@@ -252,6 +253,61 @@ describe('an instance whose compensation is gone', () => {
     expect(failure).toMatchObject({ kind: 'cancelled', reason: 'enough' });
     expect(steps.find(({ name }) => name === 'charge')!.errors.at(-1)).toMatchObject({ code: 'SAGA_DRIFT' });
     expect(journal).toEqual([]);
+  });
+});
+
+describe('a release that is rolled back', () => {
+  afterEach(() => delete process.env.SAGA_ON_DRIFT);
+
+  test('starts while no running instance needs what its code does not have', async () => {
+    await orders();
+    await apps.sql("DELETE FROM saga.instance WHERE step = 'charge'");
+    const { sagas } = await start(Renamed);
+    expect((await sagas.find({ status: 'running' })).items).toHaveLength(2);
+    expect(await keptRevisions()).toEqual([1]);
+  });
+
+  test('runs instances that nothing has begun of by its own graph, whichever process has started them', async () => {
+    const old = await start(Order, { worker: false });
+    const { id } = await old.sagas.start(Order, {});
+    await old.close();
+    const released = await start(Renamed, { worker: false });
+    const second = await released.sagas.start(Renamed, {});
+    await released.close();
+    expect(await keptRevisions()).toEqual([null]);
+    const app = await start(Order);
+    for (const outcome of await settle(app, [id, second.id]))
+      expect(outcome).toMatchObject({ status: 'completed' });
+    expect(journal.toSorted()).toEqual(['charge', 'charge', 'reserve', 'reserve', 'ship', 'ship']);
+  });
+
+  test('starts if the environment says so, whatever its code says', async () => {
+    await orders();
+    process.env.SAGA_ON_DRIFT = 'error';
+    expect(await failing(Renamed, warned)).toBeInstanceOf(SagaDriftError);
+    process.env.SAGA_ON_DRIFT = 'warn';
+    await start(Renamed, { onDrift: 'error' });
+    process.env.SAGA_ON_DRIFT = 'ignore';
+    expect(await failing(Order)).toMatchObject({
+      message: expect.stringContaining("SAGA_ON_DRIFT is 'ignore'; give 'error' or 'warn'"),
+    });
+  });
+
+  test('starts once an operator has accepted the change, and another change has to be accepted again', async () => {
+    await orders();
+    const refusal = (await failing(Renamed)) as SagaDriftError;
+    expect(refusal.message).toContain("run 'saga graph accept order@1', set SAGA_ON_DRIFT=warn");
+    const accept = (target: string) => sagaHereOn(apps)('graph accept', target);
+    expect(await accept('order@1')).toMatchObject({
+      ...{ code: 0, out: 'The next change of the graph of order@1 is accepted\n' },
+    });
+    expect([(await accept('order@2')).code, (await accept('order')).code]).toEqual([1, 2]);
+    await start(Renamed, { worker: false });
+    @Saga({ name: 'order' })
+    class Emptied {
+      @Step() nothing() {}
+    }
+    expect(await failing(Emptied)).toBeInstanceOf(SagaDriftError);
   });
 });
 

@@ -2,6 +2,7 @@ import type { Command } from './command.js';
 import { cleanup } from './commands/cleanup.js';
 import { decisions } from './commands/decide.js';
 import { diagram } from './commands/diagram.js';
+import { graphAccept } from './commands/graph-accept.js';
 import { graphDiff } from './commands/graph-diff.js';
 import { history } from './commands/history.js';
 import { init } from './commands/init.js';
@@ -33,5 +34,5 @@ export const COMMANDS: readonly Command[] = [
   ...scheduleCommands,
   ...shardCommands,
   ...[run, serve, lint],
-  ...[diagram, graphDiff, cleanup, migrate, init, postgres],
+  ...[diagram, graphDiff, graphAccept, cleanup, migrate, init, postgres],
 ];

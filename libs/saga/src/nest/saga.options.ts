@@ -59,9 +59,10 @@ export interface SagaModuleOptions {
   /** Whether to apply pending migrations at start-up. Default: true. */
   migrate?: boolean;
   /**
-   * What to do at start-up if a saga's graph has changed but its version has not, while instances of it are running.
-   * `'error'`: the application does not start (SagaDriftError). `'warn'`: running instances keep their graph, and an
-   * instance that needs a removed step or compensation becomes stuck. Default: `'error'`.
+   * What to do at start-up if a saga's graph has changed but its version has not, while instances of it are running that
+   * may need a removed step or compensation. `'error'`: the application does not start (SagaDriftError), unless an operator
+   * has accepted the change with `saga graph accept`. `'warn'`: running instances keep their graph, and such an instance
+   * becomes stuck. The environment variable `SAGA_ON_DRIFT` overrides it. Default: `'error'`.
    */
   onDrift?: 'error' | 'warn';
   /**
@@ -228,6 +229,8 @@ const APPROVALS = [
   'abandonAttempt',
   'retryWithInput',
 ] as const satisfies (keyof RequiredApprovals)[];
+/** The environment variable that operators override `onDrift` by. */
+const DRIFT_VARIABLE = 'SAGA_ON_DRIFT';
 const SHORTEST_LEASE = 100;
 const SHORTEST_POLL = 10;
 
@@ -262,7 +265,11 @@ function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
   if (flaw !== undefined) problems.push(flaw);
   const wrongCodec = codecProblem(codec);
   if (wrongCodec) report(...wrongCodec);
-  const onDrift = reader.oneOf(options.onDrift ?? undefined, 'onDrift', ['error', 'warn']);
+  const drift = process.env[DRIFT_VARIABLE] || undefined;
+  const onDrift = reader.oneOf(drift ?? options.onDrift ?? undefined, drift ? DRIFT_VARIABLE : 'onDrift', [
+    'error',
+    'warn',
+  ]);
   if (partitions !== undefined) reader.oneOf(partitions, 'partitions', ['daily', 'weekly']);
   if (retry !== undefined) reader.retry(retry, 'retry');
   if (compensationRetry !== undefined) reader.retry(compensationRetry, 'compensationRetry');

@@ -21,6 +21,7 @@ import { describeRateLimits } from './contract/rate-limit.contract.js';
 import { describeReports } from './contract/report.contract.js';
 import { describeStepSlots } from './contract/step-slots.contract.js';
 import { describeSchedules } from './contract/schedule.contract.js';
+import { describeAwaitedSignals } from './contract/awaited-signals.contract.js';
 import { describeSignals } from './contract/signal.contract.js';
 import { describeStarts } from './contract/start.contract.js';
 import type { StoreSubject } from './contract/store-subject.contract.js';
@@ -72,6 +73,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describeKeyedConcurrency(current);
     describeLockMode(current);
     describeSignals(current);
+    describeAwaitedSignals(current);
     describeTasks(current);
     describeSchedules(current);
     describeReports(current);

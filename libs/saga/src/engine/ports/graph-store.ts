@@ -22,7 +22,15 @@ export interface StoredGraph extends SagaVersion {
 /** An instance that has not ended: where it stands, without what its steps were given and gave; errors and reasons as stored. */
 export type UnfinishedSaga = Pick<
   StoredSaga,
-  'id' | 'name' | 'version' | 'graphRevision' | 'state' | 'lockedBy' | 'cancelRequested'
+  | 'id'
+  | 'name'
+  | 'version'
+  | 'graphRevision'
+  | 'state'
+  | 'checkpoints'
+  | 'takeovers'
+  | 'lockedBy'
+  | 'cancelRequested'
 >;
 
 export interface GraphReader {
@@ -35,8 +43,12 @@ export interface GraphReader {
 export interface GraphWriter extends GraphReader {
   /** Stores a revision, or another text of one that is there. */
   put(graph: StoredGraph): Promise<void>;
-  /** Those that have not ended and go by the newest revision keep this one from now on. */
+  /** Those that have not ended and go by the newest revision keep this one from now on, unless they adopt the next: `adoptsGraph`. */
   keep(saga: SagaVersion, revision: number): Promise<void>;
+  /** Accepts that the next graph of a version differs from the newest one. False: none is stored. */
+  accept(saga: SagaVersion): Promise<boolean>;
+  /** Whether it was accepted since the newest one was stored. */
+  isAccepted(saga: SagaVersion): Promise<boolean>;
 }
 
 /** A page of what `unfinished` looks through. */

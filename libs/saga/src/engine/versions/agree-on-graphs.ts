@@ -9,6 +9,7 @@ import {
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { SagaDriftError } from '../../errors.js';
 import { missingCode } from '../../machine/missing-code.js';
+import { adoptsGraph } from '../ports/is-untouched.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type {
   GraphReader,
@@ -38,8 +39,9 @@ const PROBLEMS_NAMED = 5;
 
 /**
  * Stores the graph of each saga that is new, and finds those whose graph has changed and whose version has not.
- * Where instances of such a version are running, they keep the graph that they have, if `onDrift` is `warn`; otherwise
- * nothing is changed. However many processes start at one moment, one after the other looks and stores.
+ * Where instances of such a version are running, they keep the graph that they have; those that nothing has begun of adopt
+ * the deployed one. If one of them may need what the code does not have, nothing is changed, unless `onDrift` is `warn`, or
+ * an operator has accepted the change. However many processes start at one moment, one after the other looks and stores.
  * @throws SagaDriftError when `onDrift` is `error`
  */
 export async function agreeOnGraphs(
@@ -56,14 +58,19 @@ export async function agreeOnGraphs(
   if (sagas.every(({ graph }) => isStored(graph, records.get(graph)!, stored))) return;
   await store.exclusively(async (graphs) => {
     const drifts: Drift[] = [];
+    const refused: Drift[] = [];
     for (const saga of sagas) {
       const drift = await driftOf(saga, graphs);
-      if (drift && drift.affected + drift.unaffected > 0) drifts.push(drift);
+      if (drift && drift.affected + drift.unaffected > 0) {
+        const isRefused = drift.affected > 0 && onDrift === 'error' && !(await graphs.isAccepted(saga.graph));
+        (isRefused ? refused : drifts).push(drift);
+      }
       await storeGraph(saga.graph, records.get(saga.graph)!, graphs, drift);
     }
-    if (drifts.length === 0) return;
-    if (onDrift === 'error') throw new SagaDriftError(drifts.map((drift) => textOf(drift, MEND)).join('\n'));
-    for (const drift of drifts) log.warn(textOf(drift, CONSEQUENCE));
+    if (refused.length > 0)
+      throw new SagaDriftError(refused.map((drift) => textOf(drift, mendOf(drift))).join('\n'));
+    for (const drift of drifts)
+      log.warn(textOf(drift, drift.affected > 0 ? `${CONSEQUENCE}. ${OF_AFFECTED}` : CONSEQUENCE));
   });
 }
 
@@ -92,7 +99,12 @@ class FitOfInstances {
     this.newest = revisions.at(-1)!.revision;
   }
 
-  count({ id, graphRevision, state }: UnfinishedSaga): void {
+  count(saga: UnfinishedSaga): void {
+    const { id, graphRevision, state } = saga;
+    if (adoptsGraph(saga)) {
+      this.unaffected += 1;
+      return;
+    }
     const bound = this.bound.get(graphRevision ?? this.newest);
     const needs = bound ? missingCode(bound, state) : [];
     if (needs.length === 0 && bound) {
@@ -134,11 +146,16 @@ function textOfGraph(graph: GraphRecord): string {
   return JSON.stringify(graph);
 }
 
-const MEND =
-  'Raise its version (and set upgradeFrom to move the running instances), ' +
-  "or set SagaModule.forRoot({ onDrift: 'warn' }), so that they keep the graph that they have";
+function mendOf({ saga }: Drift): string {
+  return (
+    'Raise its version (and set upgradeFrom to move the running instances). Or let them keep the graph that they have: ' +
+    `run 'saga graph accept ${sagaLabel(saga.graph)}', set SAGA_ON_DRIFT=warn, or set SagaModule.forRoot({ onDrift: 'warn' })`
+  );
+}
+
 const CONSEQUENCE =
-  'They keep the graph that they have. The affected ones will be stuck when a worker runs them';
+  'They keep the graph that they have. Those of which nothing has begun adopt the deployed one';
+const OF_AFFECTED = 'The affected ones will be stuck when a worker runs them';
 
 /** "3 affected, 2 not". */
 export function countsOf({ affected, unaffected }: Pick<Drift, 'affected' | 'unaffected'>): string {

@@ -16,7 +16,7 @@ const { name } = graph;
 const moves = new SagaMoves(graph, [{ name, version: 1, revision: 1, graph: recordOf(graph) }]);
 const obstacle = (given: Parameters<typeof stateOf>[2]) =>
   moves.obstacleOf({
-    ...{ id: 'a', name, version: 1, cancelRequested: {} },
+    ...{ id: 'a', name, version: 1, checkpoints: 1, takeovers: 0, cancelRequested: {} },
     state: stateOf('running', { charge: stepOf() }, given),
   });
 

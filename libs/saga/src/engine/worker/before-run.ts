@@ -46,8 +46,3 @@ export function stopUnlessFit(run: SagaRun, bound: BoundSaga, now: number): void
   if (missing.length === 0) return;
   run.begin([{ type: 'code-missing', missing, fix: DRIFT_MEND, now }]);
 }
-
-/** No worker has begun with it, as far as is recorded. */
-export function isUntouched({ state, checkpoints, takeovers }: StoredSaga): boolean {
-  return checkpoints === 0 && takeovers === 0 && state.status === 'running' && state.steps.size === 0;
-}

@@ -11,6 +11,7 @@ import type {
 } from '../../engine/ports/graph-store.js';
 import { signalsOf } from '../../definition/describe/graph-record.js';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
+import { adoptsGraph } from '../../engine/ports/is-untouched.js';
 import { isTerminal } from '../../machine/saga-state.js';
 import { type MemoryRow, toStoredSaga } from './memory-row.js';
 import { storedCopy } from './stored-copy.js';
@@ -18,6 +19,8 @@ import { storedCopy } from './stored-copy.js';
 /** The graphs beside the sagas of a MemorySagaStore. */
 export class MemoryGraphStore implements GraphStore {
   private graphs: readonly StoredGraph[] = [];
+  /** Those whose next graph may differ. */
+  private readonly accepted = new Set<string>();
   /** The end of the last one's turn. */
   private turn: Promise<unknown> = Promise.resolve();
 
@@ -104,17 +107,31 @@ export class MemoryGraphStore implements GraphStore {
   private writer(kept: Map<MemoryRow, number | undefined>): GraphWriter {
     return {
       ...this.reader(),
+      accept: async (saga) => {
+        const newest = this.newestOf(saga);
+        if (newest) this.accepted.add(revisionOf(newest));
+        return newest !== undefined;
+      },
+      isAccepted: async (saga) => {
+        const newest = this.newestOf(saga);
+        return newest !== undefined && this.accepted.has(revisionOf(newest));
+      },
       put: async (graph) => {
         const isOther = (there: StoredGraph) => !isSame(there, graph) || there.revision !== graph.revision;
         this.graphs = [...this.graphs.filter(isOther), storedCopy(graph)];
       },
       keep: async (saga, revision) => {
-        for (const row of this.rowsOf(saga).filter((r) => r.saga.graphRevision === undefined)) {
+        const keeps = (row: MemoryRow) => row.saga.graphRevision === undefined && !adoptsGraph(row.saga);
+        for (const row of this.rowsOf(saga).filter(keeps)) {
           kept.set(row, undefined);
           Object.assign(row.saga, { graphRevision: revision });
         }
       },
     };
+  }
+
+  private newestOf(saga: SagaVersion): StoredGraph | undefined {
+    return this.graphs.findLast((graph) => isSame(graph, saga));
   }
 
   private rowsOf(saga: SagaVersion): MemoryRow[] {
@@ -126,6 +143,10 @@ export class MemoryGraphStore implements GraphStore {
 
 function isSame(a: SagaVersion, b: SagaVersion): boolean {
   return a.name === b.name && a.version === b.version;
+}
+
+function revisionOf(graph: StoredGraph): string {
+  return `${sagaLabel(graph)}#${graph.revision}`;
 }
 
 function toUnfinished(row: MemoryRow): UnfinishedSaga {

@@ -12,10 +12,12 @@ import type {
 } from '../../engine/ports/graph-store.js';
 import { disableTimeouts } from './setup/disable-timeouts.js';
 import {
+  acceptChangeSql,
   atRestPageSql,
   duePageSql,
   eachUnfinishedSql,
   endTurnSql,
+  isChangeAcceptedSql,
   keepRevisionSql,
   putGraphSql,
   storedGraphsSql,
@@ -42,7 +44,7 @@ interface TurnRow {
 /** Graphs in PostgreSQL. */
 export class PostgresGraphStore implements GraphStore {
   private readonly statements: Record<
-    'each' | 'due' | 'atRest' | 'keep' | 'takeTurn' | 'endTurn' | 'put' | 'stored',
+    'each' | 'due' | 'atRest' | 'keep' | 'accept' | 'isAccepted' | 'takeTurn' | 'endTurn' | 'put' | 'stored',
     string
   >;
 
@@ -56,6 +58,8 @@ export class PostgresGraphStore implements GraphStore {
       due: duePageSql(quoted),
       atRest: atRestPageSql(quoted),
       keep: keepRevisionSql(quoted),
+      accept: acceptChangeSql(quoted),
+      isAccepted: isChangeAcceptedSql(quoted),
       takeTurn: takeTurnSql(quoted),
       endTurn: endTurnSql(quoted),
       put: putGraphSql(quoted),
@@ -93,6 +97,8 @@ export class PostgresGraphStore implements GraphStore {
         keep: async ({ name, version }, revision) => {
           await sql.query(this.statements.keep, [name, version, revision]);
         },
+        accept: (saga) => this.isTrue(sql, this.statements.accept, saga),
+        isAccepted: (saga) => this.isTrue(sql, this.statements.isAccepted, saga),
       });
     });
   }
@@ -126,6 +132,11 @@ export class PostgresGraphStore implements GraphStore {
       sagas: rows.map(toUnfinished),
       next: rows.length < limit ? undefined : `rest - ${rows.at(-1)!.id}`,
     };
+  }
+
+  private async isTrue(sql: Sql, text: string, { name, version }: SagaVersion): Promise<boolean> {
+    const [{ is }] = await sql.query<[{ is: boolean }]>(text, [name, version]);
+    return is;
   }
 
   private page(text: string, parameters: unknown[]): Promise<(StoredSagaRow & { place: string })[]> {
@@ -162,6 +173,7 @@ export class PostgresGraphStore implements GraphStore {
 }
 
 function toUnfinished(row: StoredSagaRow): UnfinishedSaga {
-  const { id, name, version, graphRevision, state, lockedBy, cancelRequested } = toStoredSaga(row);
-  return { id, name, version, graphRevision, state, lockedBy, cancelRequested };
+  const { id, name, version, graphRevision, state, checkpoints, takeovers, lockedBy, cancelRequested } =
+    toStoredSaga(row);
+  return { id, name, version, graphRevision, state, checkpoints, takeovers, lockedBy, cancelRequested };
 }

@@ -7,7 +7,7 @@ const withoutPayloads = (
 
 /** Where an instance stands, in the columns of stored-saga.sql.ts; payloads are left out, of which there may be many megabytes. */
 const standingColumns = (schema: string): string => `
-  i.id, i.name, i.version, i.graph_revision, i.status, i.held_phase, i.failure, i.progress, i.locked_by,
+  i.id, i.name, i.version, i.graph_revision, i.checkpoints, i.takeovers, i.status, i.held_phase, i.failure, i.progress, i.locked_by,
   i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, NULL AS lock_state, false AS in_parts,
   (extract(epoch FROM i.deadline_at) * 1000)::float8 AS deadline_at,
   (SELECT json_agg(json_build_object(
@@ -59,15 +59,28 @@ export const endTurnSql = (schema: string): string => `
 UPDATE ${schema}.graph g SET upgrade = $3, upgrade_at = now() + $4::float8 * interval '1 millisecond', upgrading = false
 WHERE ${turnRow(schema)}`;
 
+/** The newest row of a version ($1, $2). Plan: by primary key. */
+const newestRow = (schema: string): string => `g.name = $1 AND g.version = $2 AND g.revision =
+  (SELECT max(f.revision) FROM ${schema}.graph f WHERE f.name = $1 AND f.version = $2)`;
+
+export const acceptChangeSql = (schema: string): string => `
+WITH accepted AS (UPDATE ${schema}.graph g SET change_accepted = true WHERE ${newestRow(schema)} RETURNING true)
+SELECT EXISTS (SELECT FROM accepted) AS is`;
+
+export const isChangeAcceptedSql = (schema: string): string => `
+SELECT EXISTS (SELECT FROM ${schema}.graph g WHERE ${newestRow(schema)} AND g.change_accepted) AS is`;
+
 /**
- * Those that have not ended and go by the newest revision keep $3. Rows are locked in the order of their ids, as
+ * Those that have not ended and go by the newest revision keep $3, unless they adopt the next one: adoptsGraph(). Rows are locked in the order of their ids, as
  * checkpoints lock them, so that the two never deadlock.
  */
 export const keepRevisionSql = (schema: string): string => `
 UPDATE ${schema}.instance SET graph_revision = $3
 WHERE id = ANY(ARRAY(
   SELECT l.id FROM ${schema}.instance l
-  WHERE l.graph_revision IS NULL AND l.id = ANY(ARRAY(
+  WHERE l.graph_revision IS NULL
+    AND NOT (l.checkpoints = 0 AND l.takeovers = 0 AND l.status = 'running' AND l.locked_by IS NULL)
+    AND l.id = ANY(ARRAY(
     SELECT i.id FROM ${schema}.instance i WHERE ${IS_DUE}
     UNION ALL
     SELECT i.id FROM ${schema}.instance i WHERE ${IS_AT_REST}))

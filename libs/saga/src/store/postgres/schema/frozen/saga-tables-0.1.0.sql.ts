@@ -134,6 +134,7 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         upgrade text,
         upgrade_at timestamptz,
         upgrading boolean NOT NULL DEFAULT false,
+        change_accepted boolean NOT NULL DEFAULT false,
         PRIMARY KEY (name, version, revision)
       )`,
     `
