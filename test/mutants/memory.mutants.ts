@@ -53,6 +53,12 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
+    name: 'claim sagas of versions that the worker does not have (in memory)',
+    find: 'if (!sagas.some((saga) => saga.name === name && saga.version === version)) continue;',
+    replace: 'if (!sagas.some((saga) => saga.name === name)) continue;',
+    killers: [simulation(40), specs('memory-saga-store')],
+  },
+  {
     name: 'claim a saga whose lease has not run out (in memory)',
     find: '(dueAt <= now ? due : later).push(row);',
     replace: '(dueAt <= now || row.saga.lockedBy !== undefined ? due : later).push(row);',

@@ -20,6 +20,7 @@ import type {
   SentSignal,
   StoredSaga,
 } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import type { ChangeSchedule, ScheduleEdited } from '../../libs/saga/src/engine/ports/stored-schedule.js';
 import { type StoredTask, tasksOf } from '../../libs/saga/src/engine/ports/stored-task.js';
 import { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
 import type { ModelTransaction } from '../models/transaction-model.js';
@@ -147,6 +148,17 @@ export class Database {
       if (this.checker.books.get(saga.id)!.lockKey !== undefined) void this.checkLocks();
     }
     return saga;
+  }
+
+  async editSchedule(saga: string, change: ChangeSchedule): Promise<ScheduleEdited | undefined> {
+    let start: NewSaga | undefined;
+    const edited = await this.memory.editSchedule(saga, (stored, now) => {
+      const edit = change(stored, now);
+      start = edit?.start;
+      return edit;
+    });
+    if (start && edited?.start) this.checker.started(start, edited.start, { worker: '', duration: 0 });
+    return edited;
   }
 
   async signal(

@@ -8,6 +8,8 @@ import type { MessageWorld } from './message-world.js';
 import type { Promised, Violation } from './promises.js';
 import { rests, whyItWaits } from './rest.js';
 import type { SagaRecord } from './saga-record.js';
+import type { Scenario } from './scenario.js';
+import { EPOCH } from './simulated-clock.js';
 import type { Started } from './started.js';
 import type { InvariantChecker } from './invariant-checker.js';
 
@@ -17,6 +19,7 @@ export interface Remains {
   readonly database: Database;
   readonly started: readonly Started[];
   readonly messages: MessageWorld | undefined;
+  readonly scenario: Pick<Scenario, 'sagas' | 'calm' | 'scheduledUntil'>;
   /** False: the time was over before everything had come to rest. */
   readonly isQuiet: boolean;
 }
@@ -24,7 +27,8 @@ export interface Remains {
 type Finding = [Promised, string];
 
 /** What is wrong with what is left in the end, when everything has come to rest. */
-export function finalChecks({ checker, participants, started, messages, isQuiet }: Remains): Violation[] {
+export function finalChecks(remains: Remains): Violation[] {
+  const { checker, participants, started, messages, isQuiet } = remains;
   const books = [...checker.books.values()];
   const effectsOf = bySaga(participants.effects.values());
   const findings = [
@@ -37,6 +41,7 @@ export function finalChecks({ checker, participants, started, messages, isQuiet 
       ...wrongWithMessages(book, checker, participants),
     ]),
     ...(messages ? wrongWithDeliveries(messages, checker) : []),
+    ...wrongWithSchedules(remains),
   ];
   return findings.map(([promise, what]) => ({ promise, what, at: Infinity }));
 }
@@ -53,6 +58,27 @@ function unrest({ books }: InvariantChecker, { effects }: Participants): Finding
     sagas.length > 0 && `sagas ${sagas.join(', ')}`,
   ];
   return [['I19', `the scenario was not idle in time: ${what.filter(Boolean).join('; ') || 'messages'}`]];
+}
+
+/** Processes need so long (ms) to recover from what went wrong before. */
+const RECOVERS_IN = 40_000;
+
+/** Each tick has at most one saga. Once nothing goes wrong, each has one, unless its schedule lets an earlier saga prevent it. */
+function wrongWithSchedules({ checker, scenario: { sagas, calm, scheduledUntil } }: Remains): Finding[] {
+  return sagas.flatMap(({ graph: { name, schedule } }): Finding[] => {
+    if (!schedule) return [];
+    const ids = [...checker.books.values()]
+      .filter(({ graph, correlationId }) => graph.name === name && correlationId?.startsWith('schedule:'))
+      .map(({ correlationId }) => correlationId!);
+    const doubled = ids.filter((id, n) => ids.indexOf(id) !== n);
+    const findings = doubled.map((id): Finding => ['I39', `${id} of ${name} has started several sagas`]);
+    if (schedule.overlap === 'skip') return findings;
+    for (let at = schedule.next(EPOCH + calm + RECOVERS_IN); at <= scheduledUntil; at = schedule.next(at)) {
+      const id = `schedule:${new Date(at).toISOString()}`;
+      if (!ids.includes(id)) findings.push(['I39', `${id} of ${name} has started no saga`]);
+    }
+    return findings;
+  });
 }
 
 function bySaga(effects: Iterable<Effect>): ReadonlyMap<string, Effect[]> {
@@ -94,7 +120,7 @@ function wrongWithStart(
   const findings: Finding[] = [];
   const { correlationId } = start;
   const same = [...books.values()].filter(
-    (other) => other.correlationId === correlationId && other.graph === book.graph,
+    (other) => other.correlationId === correlationId && other.graph.name === book.graph.name,
   );
   if (same.length > 1)
     findings.push(['I1', `${correlationId} is ${same.map((one) => one.id).join(' and ')}`]);

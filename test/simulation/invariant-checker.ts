@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { type SagaGraph, sagaLabel, type StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { ClaimRequest, Edit, StartResult } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { Checkpoint } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import type {
@@ -88,7 +88,7 @@ export class InvariantChecker {
     if (this.books.has(saga.id)) return;
     const book = new SagaRecord(
       saga.id,
-      this.graphs.get(saga.name)!,
+      this.graphs.get(sagaLabel(saga))!,
       saga.lockKey,
       saga.parent?.id,
       saga.correlationId,
@@ -119,7 +119,13 @@ export class InvariantChecker {
     const hadLock = book.lockHeld;
     book.lockHeld = saga.lock?.held ?? false;
     this.locks.claimed(book, hadLock);
-    const { concurrency: limit, keyed } = sagas.find(({ name }) => name === saga.name)!;
+    const claimable = sagas.find(({ name, version }) => name === saga.name && version === saga.version);
+    if (!claimable)
+      return this.violate(
+        'I38',
+        `${lease.worker} claims ${saga.id} of version ${saga.version}, which it lacks`,
+      );
+    const { concurrency: limit, keyed } = claimable;
     if (limit === undefined) return;
     const leased = [...this.books.values()].filter(
       (other) =>
@@ -189,6 +195,13 @@ export class InvariantChecker {
     this.messages.keeps(id, signal);
   }
 
+  /** A process calls a method of a saga by this graph. */
+  runsBy(graph: SagaGraph, { sagaId }: CallContext): void {
+    const book = this.books.get(sagaId)!;
+    if (graph !== book.graph)
+      this.violate('I38', `${sagaId} of version ${book.graph.version} runs by version ${graph.version}`);
+  }
+
   called({ kind, node, ctx, worker, payload }: Called): void {
     const book = this.books.get(ctx.sagaId)!;
     const parts = partsOfKey(effectKeyOf(ctx));
@@ -198,7 +211,7 @@ export class InvariantChecker {
     if (kind !== 'probe' && book.overtaken.has(worker) && book.holder !== worker)
       this.violate('I6', `${worker} begins ${text}; it was overtaken by ${book.holder ?? 'another'}`);
     const id = `${kind} ${parts.key}~${parts.round}`;
-    if (kind === 'run') this.run(book, node, parts, text, worker);
+    if (kind === 'run') this.run(book, { node, ctx, worker }, parts, text);
     if (kind === 'run' && node.pivot) this.onPivot(book.id);
     if (kind === 'run' && node.wait) this.messages.called(book, node, `${parts.key}~${parts.round}`, payload);
     if (kind === 'undo') this.undone(book, node, parts, ctx, text);
@@ -226,10 +239,9 @@ export class InvariantChecker {
 
   private run(
     book: SagaRecord,
-    node: StepNode,
+    { node, ctx, worker }: Pick<Called, 'node' | 'ctx' | 'worker'>,
     { key, step, round }: ReturnType<typeof partsOfKey>,
     text: string,
-    worker: string,
   ): void {
     const id = `${key}~${round}`;
     if (book.results.has(id) && !book.overtaken.has(worker))
@@ -245,7 +257,7 @@ export class InvariantChecker {
     // In one attempt, a transaction may be tried again; and what is recorded first may be long in being
     // recorded.
     if (!node.rateLimit || node.transactional || !node.idempotent || !this.isQuick) return;
-    const limit = `${book.graph.name} ${step}`;
+    const limit = `${book.graph.name} ${step} ${node.rateLimit.key?.(ctx as never) ?? ''}`;
     const times = this.begun.get(limit) ?? [];
     this.begun.set(limit, [...times, this.timeline.now].slice(-20));
     const { count, per } = node.rateLimit;

@@ -37,6 +37,8 @@ export const PROMISES = {
   I35: 'A tag that a method sets is stored if, and only if, the completion that set it is recorded',
   I36: 'No more attempts of a step are in progress under valid leases than its concurrency over all sagas',
   I37: 'The next attempt of a step receives its last stored heartbeat, and an attempt without one in time ends',
+  I38: 'A saga runs in processes that have its version, and by the graph of that version',
+  I39: 'A tick of a schedule starts at most one saga, and one if processes run then, unless an earlier saga overlaps',
 } as const;
 
 export type Promised = keyof typeof PROMISES;

@@ -7,6 +7,7 @@ import { graphOf, stepOf } from '../fixtures/graph-of.js';
 import { listing, scripted } from '../oracle/random-graph.js';
 import { mended } from '../graphs/definable-graph.js';
 import type { Rng, Dice } from './rng.js';
+import { secondVersion, VERSIONS } from './versions.js';
 
 /** The name of all that waits, and of what it waits for: to be left out of scenarios that are older. */
 export const WAITS = 'waits';
@@ -20,12 +21,19 @@ export const SLOTS = 'slots';
 /** The same of steps that report how far they are. */
 export const HEARTBEATS = 'heartbeats';
 
+/** The same of keys of limits. */
+export const LIMIT_KEYS = 'limit keys';
+/** The same of sagas that start by a schedule. */
+export const SCHEDULES = 'schedules';
+
 /** How many operators there are who approve; none of the quorums is larger. */
 export const APPROVERS = 3;
 
 /** A class of sagas, as data; the type stands for the class. */
 export interface SimulatedSaga {
   readonly graph: SagaGraph;
+  /** Its second version. Undefined: there is none. */
+  readonly second?: SagaGraph;
   readonly type: Type;
 }
 
@@ -38,7 +46,7 @@ const RATE = { count: 2, per: 1_000 };
  */
 export function randomSagas(
   chance: Rng,
-  count: number,
+  { count, scheduledUntil }: { readonly count: number; readonly scheduledUntil: number },
   isLeftOut: (name: string) => boolean,
 ): SimulatedSaga[] {
   const types = Array.from({ length: count }, (_, n) => ({ [`Saga${n}`]: class {} })[`Saga${n}`]! as Type);
@@ -56,13 +64,20 @@ export function randomSagas(
       const waiting = isLeft ? step : randomWait(chance.for('wait', n, name), step, hasQuorum);
       const slotted = randomSlots(chance.for('slots', n, name), waiting);
       const limited = isLeftOut(SLOTS) || isLeftOut(`slots ${n}.${name}`) ? waiting : slotted;
+      const keyed = isLeftOut(LIMIT_KEYS) ? limited : randomRateKey(chance.for(LIMIT_KEYS, n, name), limited);
       const isSilent = isLeftOut(HEARTBEATS) || isLeftOut(`heartbeat ${n}.${name}`);
-      return isSilent ? limited : randomHeartbeat(chance.for('heartbeat', n, name), limited);
+      return isSilent ? keyed : randomHeartbeat(chance.for('heartbeat', n, name), keyed);
     });
-    const options = { ...randomOptions(dice, isLeftOut, n), ...randomKey(chance.for('limit key', n)) };
+    const options = {
+      ...randomOptions(dice, isLeftOut, n),
+      ...randomKey(chance.for('limit key', n)),
+      ...(!isLeftOut(SCHEDULES) && randomSchedule(chance.for(SCHEDULES, n), scheduledUntil)),
+    };
+    const [name, second] = [`saga-${n}`, chance.for(VERSIONS, n)];
     return {
       type,
-      graph: { ...mended({ ...graphOf(...steps), ...options }), ...options, name: `saga-${n}` },
+      graph: { ...mended({ ...graphOf(...steps), ...options }), ...options, name },
+      second: isLeftOut(VERSIONS) ? undefined : secondVersion(second, name, steps, options),
     };
   });
 }
@@ -111,6 +126,33 @@ function randomHeartbeat(dice: Dice, step: UnlinkedStep): UnlinkedStep {
   const heartbeat = Math.min(dice.int(50, 2_000), timeout / 2);
   return reports && kind !== 'sub-saga' && !transactional ? { ...step, heartbeat } : step;
 }
+
+/** Half of the rate limits are of each key, of which there are two. */
+function randomRateKey(dice: Dice, step: UnlinkedStep): UnlinkedStep {
+  const { rateLimit } = step;
+  const key = (ctx: { readonly input: unknown }) => `key ${(ctx.input as { n: number }).n % 2}`;
+  return rateLimit && dice.happens(0.5) ? { ...step, rateLimit: { ...rateLimit, key } } : step;
+}
+
+/**
+ * Sometimes sagas start by themselves.
+ * @param until milliseconds since the epoch: the last tick
+ */
+function randomSchedule(dice: Dice, until: number): Pick<SagaGraph, 'schedule'> {
+  const [isScheduled, period] = [dice.happens(0.1), dice.among([5_000, 20_000, 60_000])];
+  const overlap = dice.among(['skip', 'queue', 'allow'] as const);
+  const catchUp = dice.among(['none', 'last', overlap === 'skip' ? 'last' : 'all'] as const);
+  if (!isScheduled) return {};
+  const next = (after: number) => {
+    const tick = (Math.floor(after / period) + 1) * period;
+    return tick <= until ? tick : NEVER;
+  };
+  const input = ({ at }: { at: Date }) => ({ n: (at.getTime() / period) % 100, of: 'schedule' });
+  return { schedule: { cron: `every ${period} ms`, timezone: 'UTC', overlap, catchUp, input, next } };
+}
+
+/** A time that no scenario reaches. */
+const NEVER = Date.UTC(2100, 0, 1);
 
 /** Half of the concurrencies are of each key, of which there are two. */
 function randomKey(dice: Dice): Pick<SagaGraph, 'limitKey'> {

@@ -1,7 +1,9 @@
 import { Rng, type Dice } from './rng.js';
 import { FAMILIES, type FamilyMember, familyPlanOf } from './families.js';
 import { type MessagePlan, messagePlanOf, RELAYS } from './message-plan.js';
-import { HEARTBEATS, randomSagas, type SimulatedSaga, WAITS } from './random-saga.js';
+import { HEARTBEATS, LIMIT_KEYS, randomSagas, SCHEDULES, type SimulatedSaga, WAITS } from './random-saga.js';
+import { EPOCH } from './simulated-clock.js';
+import { VERSIONS } from './versions.js';
 
 /** A saga that a client starts. */
 export interface Start {
@@ -24,6 +26,8 @@ export interface Start {
   readonly isAwaited: boolean;
   /** The members, for the first saga of a family. */
   readonly family?: FamilyMember;
+  /** The second version, if the process that starts it has one. */
+  readonly isSecond: boolean;
 }
 
 export const FAULTS = {
@@ -128,16 +132,22 @@ export interface Scenario {
   readonly weather: Weather;
   /** From then on (ms) nothing goes wrong any more. */
   readonly calm: number;
+  /** The last tick of a schedule, in milliseconds since the epoch. */
+  readonly scheduledUntil: number;
   readonly isLeftOut: (name: string) => boolean;
 }
 
 const CLIENTS = 2;
+/** Schedules go on for so long (ms) when nothing goes wrong any more. */
+const SCHEDULED_FOR = 100_000;
 /** What those calls of operators are called that come while a saga has hardly begun. */
 export const HASTY = 'hasty call';
 /** The part to leave out for scenarios without cancellations while a pivot is in progress. */
 export const PIVOT_CALLS = 'calls in pivots';
 /** What is left out of scenarios that publish nothing. */
 export const MESSAGES = 'messages';
+/** What the latest scenarios have, to be left out of those that are older. */
+export const LATER: readonly string[] = [VERSIONS, LIMIT_KEYS, SCHEDULES];
 /** What those calls of operators are called that concern families. */
 const FAMILY_CALL = 'family call';
 /** Takeovers without progress after which a saga is stuck. */
@@ -153,7 +163,8 @@ export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set(
   const isLeftOut = (name: string) => without.has(name);
   const workers = dice.int(1, 4);
   const calm = dice.int(5_000, 60_000);
-  const sagas = randomSagas(chance, dice.int(1, 5), isLeftOut);
+  const scheduledUntil = EPOCH + calm + SCHEDULED_FOR;
+  const sagas = randomSagas(chance, { count: dice.int(1, 5), scheduledUntil }, isLeftOut);
   const count = dice.int(5, 60);
   const size = { concurrency: dice.among([1, 2, 5, 20, 100]), lease: dice.among([1_000, 5_000, 30_000]) };
   const ahead = chance.for('ahead').among([0, 1, 10, 100]);
@@ -182,7 +193,7 @@ export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set(
   const family = familyPlanOf(chance, sagas.length, { calm, processes: processesOf({ workers }) }, isLeftOut);
   const families = (family?.starts ?? []).map(({ name, at, by, member, saga }, n): Start => ({
     ...{ name, n: count + n, at, saga: sagas.length + saga, correlationId: name, by, family: member },
-    ...{ priority: 0, isConflict: false, isFatal: false, isAwaited: n % 2 === 0 },
+    ...{ priority: 0, isConflict: false, isFatal: false, isAwaited: n % 2 === 0, isSecond: false },
   }));
   const familyCalls = series(
     family ? chance.for(FAMILY_CALL).int(0, 6) : 0,
@@ -205,7 +216,7 @@ export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set(
     messages: messagePlanOf(chance, { calm, processes: processesOf({ workers }) }, isLeftOut),
     publishes: !isLeftOut(MESSAGES) && chance.for(MESSAGES).happens(0.5),
     weather,
-    calm,
+    ...{ calm, scheduledUntil },
     isLeftOut,
   };
 }
@@ -264,6 +275,7 @@ export function partsOf({ starts, faults, calls, sendings, sagas, messages }: Sc
     RELAYS,
     MESSAGES,
     HEARTBEATS,
+    ...LATER,
     ...weather,
     ...waits,
     ...beats,
@@ -312,6 +324,7 @@ function randomStart(
     isConflict: isAgain && dice.happens(0.2),
     isFatal: first.happens(0.3 / count),
     isAwaited: dice.happens(0.5),
+    isSecond: chance.for(VERSIONS, name).happens(0.5),
   };
 }
 

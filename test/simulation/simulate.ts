@@ -1,6 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import { newSagaOf } from '../../libs/saga/src/engine/operate/new-saga.js';
+import { sagaLabel } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { Database } from './database.js';
 import { APPROVAL_PREFIX } from '../../libs/saga/src/definition/options/signal-name.js';
 import { MessageWorld } from './message-world.js';
@@ -17,7 +18,7 @@ import {
   type Start,
 } from './scenario.js';
 import { rests, waitingIn, whyItWaits } from './rest.js';
-import { APPROVERS, HEARTBEATS } from './random-saga.js';
+import { APPROVERS, HEARTBEATS, LIMIT_KEYS } from './random-saga.js';
 import { Senders, signalOf } from './senders.js';
 import { EPOCH } from './simulated-clock.js';
 import { type ProcessWorld, SimulatedProcess } from './simulated-process.js';
@@ -26,6 +27,7 @@ import { finalChecks } from './final-checks.js';
 import { InvariantChecker } from './invariant-checker.js';
 import type { Started } from './started.js';
 import { StepPauser } from './step-pauses.js';
+import { versionsIn } from './versions.js';
 
 /**
  * Virtual milliseconds after everything is well again in which every saga has to come to rest, or name its
@@ -75,7 +77,8 @@ class Simulation {
     isLogging: boolean,
   ) {
     const { timeline } = this;
-    const graphs = new Map(scenario.sagas.map(({ graph }) => [graph.name, graph]));
+    const all = scenario.sagas.flatMap((saga) => versionsIn('both', saga));
+    const graphs = new Map(all.map((graph) => [sagaLabel(graph), graph]));
     const isQuick = scenario.weather.delay[1] <= 20;
     this.checker = new InvariantChecker(timeline, graphs, isQuick, isLogging);
     this.checker.messages.epoch = EPOCH;
@@ -133,7 +136,7 @@ class Simulation {
         if (!(error instanceof TimeStandsStill)) throw error;
         this.checker.violate('I19', error.message);
       });
-    const remains = { ...this.parts(), started: this.started, isQuiet: this.restful > PATIENCE };
+    const remains = { ...this.parts(), scenario, started: this.started, isQuiet: this.restful > PATIENCE };
     const violations = [...this.checker.violations, ...finalChecks(remains)];
     const { books, log } = this.checker;
     return { violations, sagas: books.size, waiting: waitingIn(books), log, took: timeline.now };
@@ -141,9 +144,9 @@ class Simulation {
 
   private start(start: Start): void {
     const { sagas } = this.scenario;
-    const { graph } = sagas[start.saga]!;
     const process = this.processes[start.by]!;
     if (!process.life.isAlive) return;
+    const graph = process.graphOf(sagas[start.saga]!, start.isSecond);
     const id = `saga-${start.n}`;
     const of = start.isConflict ? start.n : start.correlationId;
     const input = JSON.stringify({ n: start.n, of, family: start.family });
@@ -152,6 +155,7 @@ class Simulation {
     const started: Started = { start, id };
     this.started.push(started);
     const { name, version, correlationId, priority, delay, lockKey, timeout, step } = made;
+    const limitKey = this.scenario.isLeftOut(LIMIT_KEYS) ? undefined : made.limitKey;
     const given = {
       id,
       fresh: true,
@@ -164,6 +168,7 @@ class Simulation {
       lockKey,
       timeout,
       step,
+      limitKey,
     };
     process.engine.submit(given).then(
       (result) => {
@@ -306,11 +311,21 @@ class Simulation {
       }
       const areDelivered = this.messages?.rests ?? true;
       const rests =
-        now > this.scenario.calm * 2 && areDelivered && this.allRest() && this.nothingIsUnderWay();
+        now > this.scenario.calm * 2 &&
+        !this.isScheduled &&
+        areDelivered &&
+        this.allRest() &&
+        this.nothingIsUnderWay();
       this.restful = rests ? this.restful + 1 : 0;
       this.isQuiet = this.restful > PATIENCE || now > this.scenario.calm * 2 + QUIET;
       this.look();
     });
+  }
+
+  /** Sagas will start by their schedule. */
+  private get isScheduled(): boolean {
+    const { sagas, scheduledUntil } = this.scenario;
+    return EPOCH + this.timeline.now < scheduledUntil + LOOK && sagas.some(({ graph }) => graph.schedule);
   }
 
   private allRest(): boolean {

@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
@@ -13,7 +14,9 @@ import { MAX_TAKEOVERS, type Scenario } from './scenario.js';
 import { SimulatedClock } from './simulated-clock.js';
 import { SimulatedStore, type StoreWorld } from './simulated-store.js';
 import { SimulatedWakeup } from './simulated-wakeup.js';
+import type { SimulatedSaga } from './random-saga.js';
 import { Life } from './timeline.js';
+import { deployedIn, versionsIn } from './versions.js';
 import type { InvariantChecker } from './invariant-checker.js';
 
 const POLL = 1_000;
@@ -43,6 +46,7 @@ export class SimulatedProcess {
   private relayWakeup: SimulatedWakeup | undefined;
   /** The relay, or a handler, dies with its process in place of so many calls from now. */
   private relayCallsLeft = Infinity;
+  private versions: ReadonlyMap<Type, readonly [SagaGraph, ...SagaGraph[]]> = new Map();
 
   constructor(
     private readonly world: ProcessWorld,
@@ -63,13 +67,15 @@ export class SimulatedProcess {
     const dice = scenario.chance.for('process', name);
     const store = new SimulatedStore(this.world, name, life, this.link, dice);
     this.wakeup = new SimulatedWakeup(this.world, life, this.link, dice);
-    const types = new Map(scenario.sagas.map(({ type, graph }) => [type, graph]));
+    const deployed = deployedIn(scenario.chance, this.number, scenario.workers);
+    const types = new Map(scenario.sagas.map((saga) => [saga.type, versionsIn(deployed, saga)]));
+    this.versions = types;
     let ids = 0;
     this.engine = new SagaEngine(
       store,
       this.wakeup,
       this.runnable(name, life),
-      { latest: (type) => types.get(type)!, checked: async (_, input) => input },
+      { latest: (type) => types.get(type)!.at(-1)!, checked: async (_, input) => input },
       {
         workerId: name,
         worker: this.isWorker
@@ -207,10 +213,17 @@ export class SimulatedProcess {
       );
   }
 
+  /** The graph by which this process starts a saga of a class. */
+  graphOf({ type }: SimulatedSaga, isSecond: boolean): SagaGraph {
+    const versions = this.versions.get(type)!;
+    return isSecond ? versions.at(-1)! : versions[0];
+  }
+
   private runnable(worker: string, life: Life): RunnableSaga[] {
-    return this.world.scenario.sagas.map(({ graph }) => ({
+    return [...this.versions.values()].flat().map((graph) => ({
       graph,
       invoke: (method, context, payload) => {
+        this.world.checker.runsBy(graph, context as CallContext);
         if (this.engine.pauses.of(graph.name)?.has(method)) this.paused(graph, method);
         return this.world.participants.call(graph, method, context as CallContext, { worker, life }, payload);
       },

@@ -195,7 +195,7 @@ export class SimulatedStore implements SagaStore {
   }
 
   editSchedule(saga: string, change: ChangeSchedule) {
-    return this.send(() => this.world.database.memory.editSchedule(saga, change), { isInteractive: true });
+    return this.send(() => this.world.database.editSchedule(saga, change), { isInteractive: true });
   }
 
   readonly lastFailoverAt = -Infinity;
