@@ -33,9 +33,9 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take a connection that is in no transaction',
-    in: 'ClientTransaction.query',
-    find: 'if (TransactionWatch.on(client).isIdle)',
-    replace: 'if (TransactionWatch.on(client).isIdle && text.length === 0)',
+    in: 'sendOn',
+    find: 'if (watch.isIdle)',
+    replace: 'if (watch.isIdle && text.length === 0)',
     killers: [specs('databases/wrong-transactions')],
   },
   {
@@ -103,7 +103,7 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'throw the error of postgres.js, which has the values of its statement',
-    in: 'PostgresJsTransaction.query',
+    in: 'PostgresJsTransaction.send',
     find: 'throw withoutStatement(error);',
     replace: 'throw error;',
     killers: [testsOf('databases/drizzle-postgres-js', 'shows no values')],

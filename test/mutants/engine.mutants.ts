@@ -275,8 +275,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'reject a statement after a transient error',
-    find: 'if (!this.options.isTransient(error)) {',
-    replace: 'if (!this.options.isTransient(error) || attempt === 0) {',
+    find: 'if (!this.options.isOutage(error)) {',
+    replace: 'if (!this.options.isOutage(error) || attempt === 0) {',
     killers: [simulation(20), specs('group-writer'), simulation(400)],
   },
   {

@@ -247,8 +247,8 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'commit a transaction whose checkpoint was not stored',
-    find: "if (result === 'saved') await answered(session.commit());",
-    replace: 'if (result !== undefined) await answered(session.commit());',
+    find: "if (result === 'saved') await answered(session.commit()).catch(asCommitFailure);",
+    replace: 'if (result !== undefined) await answered(session.commit()).catch(asCommitFailure);',
     killers: [specs('claim-sagas')],
   },
   {

@@ -206,13 +206,17 @@ describe('a start that was lost', () => {
   test('keeps a start time that has not come', () => {
     const later = { ...saga, delay: 100_000 };
     const waiting = Object.assign(known(), { start: { saga: later, at: 50_000 } });
-    expect(startAgain(waiting, false, NOW)).toMatchObject({ startAt: 150_000, timeout: 60_000, sla: 20_000 });
+    expect(startAgain(waiting, false, NOW, undefined)).toMatchObject({
+      startAt: 150_000,
+      timeout: 60_000,
+      sla: 20_000,
+    });
     waiting.last = new KnownCheckpoint(madeOf(1), false, undefined);
-    expect(startAgain(waiting, false, NOW)).toMatchObject({ startAt: 150_000 });
+    expect(startAgain(waiting, false, NOW, undefined)).toMatchObject({ startAt: 150_000 });
     const state = { ...stateOf('running', ''), startsAt: 150_000, deadline: 210_000 };
     const claimed = Object.assign(new KnownSaga('a', 0, 0), { claimed: rowOf({ state }) });
     claimed.last = new KnownCheckpoint(madeOf(1), false, undefined);
-    expect(startAgain(claimed, false, NOW)).toMatchObject({ startAt: 150_000, timeout: 60_000 });
+    expect(startAgain(claimed, false, NOW, undefined)).toMatchObject({ startAt: 150_000, timeout: 60_000 });
   });
 
   test('is stored by a worker of the saga once that has stored a checkpoint, and not before', () => {

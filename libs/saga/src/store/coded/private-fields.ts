@@ -135,7 +135,7 @@ const convertSteps: Convert<SagaState['steps']> = (steps, by, { sagaId, keys }) 
 
 export const convertState = record<SagaState>(
   {
-    ...{ status: OPEN, heldPhase: OPEN, round: OPEN, rollbackTo: OPEN, deadline: OPEN },
+    ...{ status: OPEN, heldPhase: OPEN, round: OPEN, rollbackTo: OPEN, deadline: OPEN, startsAt: OPEN },
     ...{ lastTakenSignals: OPEN, turn: OPEN },
     failure: convertFailure,
     steps: convertSteps,

@@ -143,9 +143,24 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         step text NOT NULL,
         key text NOT NULL,
         times float8[] NOT NULL,
+        count int NOT NULL,
+        per float8 NOT NULL,
+        from_at float8,
+        is_ahead boolean NOT NULL DEFAULT false,
         idle_at float8,
         PRIMARY KEY (saga, step, key)
       ) WITH (fillfactor = 50)`,
+    `
+      CREATE TABLE IF NOT EXISTS "{schema}".rate_time (
+        saga text NOT NULL,
+        step text NOT NULL,
+        key text NOT NULL,
+        at float8 NOT NULL,
+        number bigint GENERATED ALWAYS AS IDENTITY,
+        is_used boolean NOT NULL,
+        holder uuid,
+        PRIMARY KEY (saga, step, key, at, number)
+      )`,
     `
       CREATE INDEX IF NOT EXISTS rate_limit_idle ON "{schema}".rate_limit (saga, step, idle_at)
         WHERE idle_at IS NOT NULL`,
@@ -564,38 +579,109 @@ BEGIN
   RETURN $1;
 END $function$`,
     `
-CREATE OR REPLACE FUNCTION "{schema}".reserve_1(text, text, text, int, float8, int, float8)
+CREATE OR REPLACE FUNCTION "{schema}".reserve_1(text, text, text, int, float8, int, float8, uuid)
 RETURNS TABLE (times float8[], clock float8) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off AS $function$
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
+  stored record;
+  given_out record;
   kept float8[];
   given float8[] := '{}';
   size int;
   next float8;
+  behind float8;
+  -- Before this time none is free.
+  free_from float8;
+  has_gaps boolean;
+  is_changed boolean;
 BEGIN
   LOOP
-    SELECT r.times INTO kept FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3
+    SELECT r.times, r.count, r.per, r.from_at, r.is_ahead INTO stored FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3
     FOR NO KEY UPDATE;
     EXIT WHEN FOUND;
-    INSERT INTO "{schema}".rate_limit (saga, step, key, times) VALUES ($1, $2, $3, '{}') ON CONFLICT DO NOTHING;
+    INSERT INTO "{schema}".rate_limit (saga, step, key, times, count, per) VALUES ($1, $2, $3, '{}', $4, $5) ON CONFLICT DO NOTHING;
     IF FOUND AND $3 <> '' THEN
-      DELETE FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key = ANY(ARRAY(
-        SELECT i.key FROM "{schema}".rate_limit i
-        WHERE i.saga = $1 AND i.step = $2 AND i.idle_at < extract(epoch FROM clock_timestamp()) * 1000
-        ORDER BY i.idle_at LIMIT 2 FOR UPDATE SKIP LOCKED));
+      WITH idle AS (
+        DELETE FROM "{schema}".rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key = ANY(ARRAY(
+          SELECT i.key FROM "{schema}".rate_limit i
+          WHERE i.saga = $1 AND i.step = $2 AND i.idle_at < extract(epoch FROM clock_timestamp()) * 1000
+          ORDER BY i.idle_at LIMIT 2 FOR UPDATE SKIP LOCKED))
+        RETURNING r.key)
+      DELETE FROM "{schema}".rate_time t WHERE t.saga = $1 AND t.step = $2 AND t.key = ANY(ARRAY(SELECT i.key FROM idle i));
     END IF;
   END LOOP;
   clock := extract(epoch FROM clock_timestamp()) * 1000;
+  kept := stored.times;
+  has_gaps := stored.from_at IS NOT NULL;
+  free_from := coalesce(stored.from_at, clock);
+  IF NOT stored.is_ahead THEN
+    IF kept[cardinality(kept)] > clock THEN kept := ARRAY(SELECT least(k, clock) FROM unnest(kept) k ORDER BY 1); END IF;
+  ELSE
+    is_changed := stored.count <> $4 OR stored.per <> $5;
+    FOR given_out IN
+      SELECT r.at, r.number, r.is_used, r.holder IS NOT NULL AND NOT EXISTS (
+        SELECT FROM "{schema}".instance i WHERE i.id = r.holder AND i.finished_at IS NULL AND (i.locked_by IS NOT NULL
+          OR (i.progress -> 'turn' ->> 'at')::float8 = r.at
+          OR EXISTS (SELECT FROM "{schema}".step s WHERE s.saga_id = i.id AND s.status = 'waiting'
+            AND (s.progress ->> 'permit')::float8 = r.at))) AS is_free
+      FROM "{schema}".rate_time r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3 AND r.at > clock ORDER BY r.at, r.number LIMIT 100
+    LOOP
+      CONTINUE WHEN NOT given_out.is_used AND NOT given_out.is_free;
+      is_changed := true;
+      DELETE FROM "{schema}".rate_time r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3 AND r.at = given_out.at AND r.number = given_out.number;
+      IF given_out.is_used THEN
+        INSERT INTO "{schema}".rate_time (saga, step, key, at, is_used) VALUES ($1, $2, $3, clock, true);
+      END IF;
+    END LOOP;
+    IF is_changed THEN
+      has_gaps := true;
+      free_from := clock;
+      kept := ARRAY(SELECT k.at FROM (
+        SELECT r.at FROM "{schema}".rate_time r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3 ORDER BY r.at DESC, r.number DESC LIMIT $4) k ORDER BY 1);
+    END IF;
+  END IF;
   FOR n IN 1..$6 LOOP
     size := cardinality(kept);
     next := greatest(clock + $7, kept[size]);
     IF size >= $4 THEN next := greatest(next, kept[size - $4 + 1] + $5); END IF;
-    kept := kept || next;
+    IF next > clock AND NOT stored.is_ahead THEN
+      DELETE FROM "{schema}".rate_time r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3;
+      INSERT INTO "{schema}".rate_time (saga, step, key, at, is_used)
+      SELECT $1, $2, $3, k, k <= clock FROM unnest(kept) k WHERE k > clock - $5;
+      stored.is_ahead := true;
+    END IF;
+    IF has_gaps THEN
+      free_from := greatest(free_from, clock + $7);
+      FOR tries IN 1..100 LOOP
+        EXIT WHEN free_from >= next;
+        SELECT max(w.at) + $5 INTO behind FROM (
+          SELECT r.at, lead(r.at, $4 - 1) OVER (ORDER BY r.at, r.number) AS last FROM "{schema}".rate_time r
+          WHERE r.saga = $1 AND r.step = $2 AND r.key = $3 AND r.at > free_from - $5 + 0.005 AND r.at < free_from + $5 - 0.005) w
+        WHERE w.last - w.at < $5 - 0.005;
+        EXIT WHEN behind IS NULL;
+        free_from := behind;
+      END LOOP;
+      IF behind IS NULL OR free_from >= next THEN next := least(next, free_from); END IF;
+    END IF;
+    IF stored.is_ahead THEN
+      INSERT INTO "{schema}".rate_time (saga, step, key, at, is_used, holder) VALUES ($1, $2, $3, next, next <= clock, $8);
+    END IF;
+    IF kept[1] IS NULL OR next >= kept[cardinality(kept)] THEN kept := kept || next;
+    ELSE kept := ARRAY(SELECT k FROM unnest(kept || next) k ORDER BY 1);
+    END IF;
     given := given || next;
   END LOOP;
-  UPDATE "{schema}".rate_limit r SET
-    times = kept[greatest(1, cardinality(kept) - $4 + 1):],
-    idle_at = CASE WHEN $3 <> '' THEN next + $5 END
+  IF stored.is_ahead THEN
+    DELETE FROM "{schema}".rate_time r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3 AND r.at <= clock - $5 AND r.number = ANY(ARRAY(
+      SELECT o.number FROM "{schema}".rate_time o WHERE o.saga = $1 AND o.step = $2 AND o.key = $3 AND o.at <= clock - $5
+      ORDER BY o.at LIMIT 10 + $6));
+  END IF;
+  kept := kept[greatest(1, cardinality(kept) - $4 + 1):];
+  UPDATE "{schema}".rate_limit r SET times = kept, count = $4, per = $5,
+    from_at = CASE WHEN has_gaps AND kept[cardinality(kept)] > greatest(clock, free_from) THEN free_from END,
+    is_ahead = kept[cardinality(kept)] > clock,
+    idle_at = CASE WHEN $3 <> '' THEN kept[cardinality(kept)] + $5 END
   WHERE r.saga = $1 AND r.step = $2 AND r.key = $3;
   times := given;
   RETURN NEXT;
@@ -1976,6 +2062,7 @@ END $function$`,
     `DROP TABLE IF EXISTS "{schema}".shard`,
     `DROP TABLE IF EXISTS "{schema}".schedule`,
     `DROP TABLE IF EXISTS "{schema}".graph`,
+    `DROP TABLE IF EXISTS "{schema}".rate_time`,
     `DROP TABLE IF EXISTS "{schema}".rate_limit`,
     `DROP TABLE IF EXISTS "{schema}".step_slot`,
     `DROP TABLE IF EXISTS "{schema}".step_limit`,
