@@ -46,7 +46,11 @@ async function sessionsOnStandby(): Promise<number> {
 test.each(Object.entries(WITHOUT_FUNCTIONS))(
   'a connection to a reader is not kept, although the server answers %s to the question for its timeline',
   async (_, code) => {
-    address.answerTo = (text) => (text.includes('pg_control_system') ? { code } : undefined);
+    const sent: string[] = [];
+    address.answerTo = (text) => {
+      sent.push(text);
+      return text.includes('pg_control_system') ? { code } : undefined;
+    };
     app = await apps.start({
       sagas: [Order],
       dataSource: { url: address.url, poolSize: 4 },
@@ -56,9 +60,11 @@ test.each(Object.entries(WITHOUT_FUNCTIONS))(
     expect((await (await app.sagas.start(Order, {})).outcome()).status).toBe('completed');
     address.pointTo(pair.standby.url);
     address.cut();
+    sent.length = 0;
     // Claims, leases and the relay come to the reader, as does the start.
     const started = app.sagas.start(Order, {});
     await until(async () => (await sessionsOnStandby()) > 0);
+    expect(sent.splice(0).filter((text) => /claim|start|checkpoint/.test(text))).toEqual([]);
     // Connections to the reader stay where they are.
     address.pointTo(pair.primary.url);
     const handles = await Promise.all([
