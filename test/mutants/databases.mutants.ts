@@ -96,7 +96,7 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'write in a transaction of postgres.js with the serializers of the application',
-    in: 'PostgresJsTransaction.send',
+    in: 'PostgresJsTransaction.query',
     find: 'this.sql.typed(textOf(value), UNKNOWN)',
     replace: 'textOf(value)',
     killers: [testsOf('databases/drizzle-postgres-js', 'neither parses nor serializes')],

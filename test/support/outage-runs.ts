@@ -42,7 +42,7 @@ export const CAUSED = [
   ...['take messages', 'settle messages', 'cleanup'],
 ];
 
-/** What came of a run. */
+/** The result of a run. */
 export interface Outcome {
   readonly statuses: Record<string, number>;
   readonly problems: readonly string[];

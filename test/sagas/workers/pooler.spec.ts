@@ -10,7 +10,7 @@ const CHANNEL = 'saga_test_hints';
 const PULSE = 50;
 
 /** A process that listens by this URL, with its received messages and its log. `pulse` is in milliseconds. */
-async function listener(url: string, pulse?: number) {
+async function listener(url: string, pulse?: number, refuses: () => boolean = () => false) {
   const pool = new pg.Pool({ connectionString: url });
   const [received, warnings]: [WakeupMessage[], string[]] = [[], []];
   const log = {
@@ -18,7 +18,10 @@ async function listener(url: string, pulse?: number) {
     error: () => undefined,
     warn: (line: string) => void warnings.push(line),
   };
-  const notify = (channel: string, text: string) => pool.query('SELECT pg_notify($1, $2)', [channel, text]);
+  const notify = async (channel: string, text: string) => {
+    if (refuses()) throw new Error('Connection terminated');
+    return pool.query('SELECT pg_notify($1, $2)', [channel, text]);
+  };
   const wakeup = new ListenWakeup(pool as unknown as PgPool, CHANNEL, notify, log as never, pulse);
   await wakeup.start((message) => received.push(message));
   const stop = async () => {
@@ -43,6 +46,15 @@ describe('hints between processes', () => {
     expect(warnings).toEqual([]);
     await stop();
     expect(wakeup.listening).toBe(false);
+  });
+
+  test('that cannot be sent, as during a failover, are not taken for a pooler', async () => {
+    let calls = 0;
+    const { wakeup, warnings, stop } = await listener(database.url, PULSE, () => (calls += 1) <= 4);
+    await until(() => wakeup.listening);
+    expect(calls).toBeGreaterThan(4);
+    expect(warnings).toEqual([]);
+    await stop();
   });
 
   const binary = findPgbouncer();

@@ -5,7 +5,7 @@ import type { LeasedRun } from '../run/saga-run-ports.js';
 import type { SagaStore } from '../ports/saga-store.js';
 import type { HeldLease, Lease, StoredSaga } from '../ports/stored-saga.js';
 import type { RunListener } from './worker-ports.js';
-import { serializeError } from '../payload/serialize-error.js';
+import { Trouble } from '../observe/trouble.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 
 /** What steps report is stored at most so often (ms), all of it together. */
@@ -17,7 +17,7 @@ const REPORTS_AT_ONCE = 200;
 const RENEWALS_PER_LEASE = 3;
 
 export interface LeaseKeeperPorts {
-  readonly store: Pick<SagaStore, 'renew' | 'load' | 'isOutage'>;
+  readonly store: Pick<SagaStore, 'renew' | 'load' | 'isOutage' | 'isTransient'>;
   readonly clock: Clock;
   readonly storeClock: StoreClock;
   readonly log: EngineLog;
@@ -33,12 +33,22 @@ export class LeaseKeeper {
   private reporting: Timer | undefined;
   /** Monotonic time at which reports were stored last. */
   private reportedAt = -Infinity;
+  private readonly trouble: Trouble;
 
   constructor(
     private readonly runs: { values(): Iterable<LeasedRun> },
     private readonly lease: Lease,
     private readonly ports: LeaseKeeperPorts,
-  ) {}
+  ) {
+    const { store, clock, log } = ports;
+    this.trouble = new Trouble(
+      { isTransient: (error) => store.isTransient(error), clock, log, count: () => undefined },
+      {
+        what: 'The renewal of leases',
+        meanwhile: 'It is repeated. Other workers may take over sagas whose leases expire meanwhile',
+      },
+    );
+  }
 
   start(): void {
     this.timer = this.ports.clock.after(this.lease.duration / RENEWALS_PER_LEASE / 2, () => {
@@ -94,6 +104,7 @@ export class LeaseKeeper {
         ...this.lease,
         duration: this.lease.duration + longer,
       });
+      this.trouble.over();
       this.ports.storeClock.observe(now, sentAt);
       for (const run of reporting) this.stored(run);
       for (const run of runs) run.leasedAt = sentAt + longer;
@@ -103,7 +114,7 @@ export class LeaseKeeper {
       for (const id of paused) byId.get(id)?.pause();
     } catch (error) {
       for (const { reported } of reporting) reported!.giveBack();
-      this.ports.log.warn(`Leases could not be renewed: ${serializeError(error).message}`);
+      this.trouble.met(error);
     }
   }
 

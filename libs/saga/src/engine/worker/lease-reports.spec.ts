@@ -38,7 +38,7 @@ class Scene {
         return { lost: [], cancelled: [], paused: [], now: 0 };
       },
       load: async () => undefined,
-      isOutage: () => true,
+      ...{ isOutage: () => true, isTransient: () => true },
     };
     const listener = { reported: (id: string) => this.reported.push(id) };
     const ports = { store, clock, storeClock: new StoreClock(clock), log, listener };

@@ -44,6 +44,33 @@ const newOrder = () => ({
   ...{ id: uuidv7(), fresh: true, name: 'test', version: 1, priority: 0, step: 'book' },
 });
 
+test('renewals that fail are logged once in half a minute, with how long it has lasted, and once when they succeed', async () => {
+  let time = 0;
+  const clock: Clock = { ...systemClock, monotonic: () => time };
+  const lines: string[] = [];
+  const note = (line: string) => void lines.push(line);
+  let fails = true;
+  const store = {
+    renew: async () => {
+      if (fails) throw new Error('the server is gone');
+      return { lost: [], cancelled: [], paused: [], now: 0 };
+    },
+    load: async () => undefined,
+    ...{ isOutage: () => true, isTransient: () => true },
+  };
+  const ports = { store, clock, storeClock: new StoreClock(clock), log: { ...log, warn: note, log: note } };
+  const keeper = new LeaseKeeper(new Map(), { worker: 'worker', duration: LEASE }, ports);
+  for (; time < 40_000; time += 1_000) await keeper.renew([]);
+  fails = false;
+  await keeper.renew([]);
+  expect(lines.map((line) => line.slice(0, line.indexOf('. It')))).toEqual([
+    'The renewal of leases failed: the server is gone',
+    'The renewal of leases failed, 31 times in 30.0 s: the server is gone',
+    expect.any(String),
+  ]);
+  expect(lines[2]).toBe('The renewal of leases succeeded again after 40 failure(s) in 40.0 s');
+});
+
 describe('a lease counts from when it was requested, however long the answer takes', () => {
   test('after a renewal', async () => {
     let time = 100;
@@ -55,7 +82,7 @@ describe('a lease counts from when it was requested, however long the answer tak
         return { lost: [], cancelled: [], paused: [], now: 0 };
       },
       load: async () => undefined,
-      isOutage: () => false,
+      ...{ isOutage: () => false, isTransient: () => true },
     };
     const lease = { worker: 'worker', duration: LEASE };
     const ports = { store, clock, storeClock: new StoreClock(clock), log };

@@ -10,6 +10,8 @@ const GATHER = 10;
 const RECONNECT_WAITS = { first: 100, longest: 10_000 };
 /** A connection that receives nothing looks as one that is only half there, so it is asked for an answer this often (ms). */
 const HEARTBEAT = 10_000;
+/** A connection is taken to receive nothing after so many tests, one a heartbeat. */
+const TESTS = 2;
 
 /**
  * Hints between processes by LISTEN/NOTIFY, on a connection of its own beside the application's pool, so that a
@@ -28,6 +30,9 @@ export class ListenWakeup implements Wakeup {
   /** The payload that tests whether a connection receives notifications. */
   private echo = '';
   private isKnownDeaf = false;
+  /** Of the tests of this connection, those that were sent and not received. */
+  private unheard = 0;
+  private isEchoSent = false;
 
   constructor(
     private readonly pool: PgPool,
@@ -76,8 +81,10 @@ export class ListenWakeup implements Wakeup {
     client.on('error', () => this.lost(client));
     client.on('end', () => this.lost(client));
     client.on('notification', ({ payload }) => {
-      if (payload === this.echo && client === this.client && !this.stopped)
+      if (payload === this.echo && client === this.client && !this.stopped) {
+        this.unheard = 0;
         return void (this.listening = true);
+      }
       const message = parse(payload ?? '');
       if (message) this.onMessage(message);
     });
@@ -86,6 +93,7 @@ export class ListenWakeup implements Wakeup {
       await watchdog.watch(client, client.connect());
       await watchdog.watch(client, client.query(`LISTEN "${this.channel}"`));
       if (this.stopped) return void (await client.end());
+      this.unheard = 0;
       await this.sayToItself();
       if (this.failures > 0) this.log.log(`LISTEN works again after ${this.failures} failed attempt(s)`);
       this.failures = 0;
@@ -106,7 +114,7 @@ export class ListenWakeup implements Wakeup {
         .watch(client, client.query('SELECT 1'))
         .then(
           () => {
-            if (!this.listening) this.beDeaf();
+            if (!this.listening) this.testAgain();
             this.beatLater(client);
           },
           () => this.lost(client),
@@ -117,17 +125,27 @@ export class ListenWakeup implements Wakeup {
 
   /** Sent over the pool, like all hints. Other processes ignore it. */
   private async sayToItself(): Promise<void> {
-    this.echo = `echo:${randomUUID()}`;
-    await this.notify(this.channel, this.echo).catch(() => undefined);
+    const echo = (this.echo = `echo:${randomUUID()}`);
+    this.isEchoSent = false;
+    await this.notify(this.channel, echo).then(
+      () => (this.isEchoSent = echo === this.echo),
+      () => undefined,
+    );
   }
 
-  private beDeaf(): void {
-    if (!this.isKnownDeaf)
+  /**
+   * The test was not received. During a failover it may not have been sent, or to the server that was the primary before, so
+   * that one test alone says nothing.
+   */
+  private testAgain(): void {
+    if (this.isEchoSent) this.unheard += 1;
+    if (this.unheard >= TESTS && !this.isKnownDeaf) {
       this.log.warn(
         'No notifications arrive, as behind a pooler in transaction mode. The worker polls instead. Steps that wait for another ' +
           'process start at the next poll (worker.pollInterval). Use a session-mode or direct connection to start them at once.',
       );
-    this.isKnownDeaf = true;
+      this.isKnownDeaf = true;
+    }
     void this.sayToItself();
   }
 

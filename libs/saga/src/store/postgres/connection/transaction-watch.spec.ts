@@ -32,6 +32,26 @@ const withoutMessages = () => TransactionWatch.on({});
 const ofThisDriver = async () =>
   (await TransactionWatch.of(new TypeOrmDatabase(dataSource).join(runner.manager)))!;
 
+test('a transaction that was idle for too long is not taken for one whose error was caught', async () => {
+  const own = await new DataSource({ type: 'postgres', url: database.url, poolSize: 1 }).initialize();
+  const idle = own.createQueryRunner();
+  const client = (await idle.connect()) as { once(event: 'end' | 'error', end: () => void): void };
+  const watch = (await TransactionWatch.of(new TypeOrmDatabase(own).join(idle.manager)))!;
+  client.once('error', () => undefined);
+  const ended = new Promise<void>((resolve) => client.once('end', resolve));
+  await idle.query('BEGIN');
+  await idle.query('SET LOCAL idle_in_transaction_session_timeout = 20');
+  await ended;
+  await expect(watch.requireOpen('It', idle.manager)).rejects.toMatchObject({
+    code: 'SAGA_TRANSACTION',
+    message: expect.stringMatching(
+      /^It is not stored: the server closed the connection of its transaction: terminating connection due to idle-in-transaction timeout\. Between two statements/,
+    ),
+  });
+  await idle.release();
+  await own.destroy();
+});
+
 describe.each([
   ['with the messages of the server', ofThisDriver],
   ['without them', async () => withoutMessages()],

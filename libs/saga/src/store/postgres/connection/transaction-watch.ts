@@ -125,6 +125,11 @@ export class TransactionWatch {
   aborted(what: string, error?: Error): SagaTransactionError {
     const cause = this.cause ?? error;
     const why = cause ? `: ${cause.message}` : '';
+    if (this.isLost)
+      return new SagaTransactionError(
+        `${what} is not stored: the server closed the connection of its transaction${why}.${isIdleTimeout(cause) ? BE_QUICK : ''}`,
+        { cause },
+      );
     return new SagaTransactionError(
       `${what} is not stored: a statement of its transaction failed, and the error was caught${why}. ` +
         `PostgreSQL rolls back such a transaction even on COMMIT. ${INSTEAD}`,
@@ -134,6 +139,13 @@ export class TransactionWatch {
 }
 
 const LOST = new Error('Connection terminated');
+
+/** idle_in_transaction_session_timeout */
+const isIdleTimeout = (error: Error | undefined): boolean =>
+  (error as { code?: unknown } | undefined)?.code === '25P03';
+const BE_QUICK =
+  ' Between two statements, the transaction may not wait longer than idle_in_transaction_session_timeout. Do slow work in ' +
+  'a step before, or raise the setting.';
 
 /** Whether an error is, wraps or repeats the error of a statement: database layers throw errors of their own. */
 function isReported(cause: Error, error: unknown, depth = 0): boolean {
