@@ -30,7 +30,7 @@ export class ListenWakeup implements Wakeup {
   /** The payload that tests whether a connection receives notifications. */
   private echo = '';
   private isKnownDeaf = false;
-  /** Of the tests of this connection, those that were sent and not received. */
+  /** Counts the tests of this connection that were sent and not received. */
   private unheard = 0;
   private isEchoSent = false;
 
