@@ -216,7 +216,7 @@ test('what there is to do is counted over all applications', async () => {
       { saga: 'order', version: 1, status: 'stuck', count: 2 },
     ],
     ...{ due: 0, overdue: 0, pausedSteps: [] },
-    outbox: { waiting: 0, dead: 0 },
+    ...{ outbox: { waiting: 0, dead: 0 }, timelineGuard: 'on' },
   });
   expect(at).toBeInstanceOf(Date);
 });
