@@ -129,6 +129,10 @@ export class SimulatedStore implements SagaStore {
     return this.send(() => this.world.database.edit(target, change), { isInteractive: true });
   }
 
+  catchUp(sagas: Parameters<SagaStore['catchUp']>[0]) {
+    return this.send(() => this.world.database.memory.catchUp(sagas));
+  }
+
   markOverdue(names: readonly string[], limit: number) {
     return this.send(() => this.world.database.memory.markOverdue(names, limit));
   }

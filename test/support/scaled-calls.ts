@@ -67,6 +67,7 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     on.prepared();
     expect(await times(sagas[4]!)).toBeCloseTo(given[2]!, 1);
   },
+  'what was due before the clock was set back': (on) => on.store.catchUp([{ name: 'order', version: 1 }]),
   'slots of steps that are left': async (on) => {
     const saga = `left-${randomUUID()}`;
     const sweep = async () => {

@@ -135,6 +135,22 @@ test('a saga that is started after the clock of the database was set back by an 
   expect(Math.abs(running.now() - Date.now())).toBeLessThan(60_000);
 });
 
+test('sagas that were due when the clock of the database was set back by an hour run with the next poll', async () => {
+  @Saga({ name: 'order' })
+  class Order {
+    @Step() book() {}
+  }
+  let ahead = 3_600_000;
+  const { store, engine } = scene(() => Date.now() + ahead);
+  const running = await engine([Order]);
+  const saga = newOrder();
+  // It is not announced.
+  await store.start([{ ...saga, leased: false }], { worker: 'another', duration: 30_000 });
+  ahead = 0;
+  for (let n = 0; n < 5; n += 1) running.tick();
+  expect((await running.waiters.wait(saga.id)).state.status).toBe('completed');
+});
+
 test('an engine runs sagas although the database could not be prepared for the first one', async () => {
   @Saga({ name: 'order' })
   class Order {

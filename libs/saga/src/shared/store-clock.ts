@@ -1,10 +1,15 @@
 import type { Clock } from './clock.js';
 
+/** Clocks that are set back by less (ms) drift, or are corrected. */
+const NOTICED_MS = 1_000;
+
 /**
  * The database's time, as well as this process knows it: ahead of it by no more than the last answer took. An answer bounds it on both
  * sides: its time was read after the question was sent, and before the answer arrived.
  */
 export class StoreClock {
+  /** How often it was set back. */
+  setBacks = 0;
   private offset: number | undefined;
 
   constructor(private readonly clock: Pick<Clock, 'monotonic' | 'wall'>) {}
@@ -17,6 +22,7 @@ export class StoreClock {
    */
   observe(storeNow: number, sentAt: number): void {
     const [least, most] = [storeNow - this.clock.monotonic(), storeNow - sentAt];
+    if (this.offset !== undefined && this.offset - most > NOTICED_MS) this.setBacks += 1;
     if (this.offset === undefined || this.offset < least || this.offset > most) this.offset = least;
   }
 

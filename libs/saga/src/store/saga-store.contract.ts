@@ -15,6 +15,7 @@ import { describeLockCircles } from './contract/lock-circle.contract.js';
 import { describeLocks } from './contract/lock.contract.js';
 import { describeNotes } from './contract/notes.contract.js';
 import { describeOperations } from './contract/operation.contract.js';
+import { describeClock } from './contract/clock.contract.js';
 import { describePauses } from './contract/pause.contract.js';
 import { describePutBacks } from './contract/put-back.contract.js';
 import { describeRateLimits } from './contract/rate-limit.contract.js';
@@ -66,6 +67,7 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
     describePutBacks(current);
     describeRateLimits(current);
     describeStepSlots(current);
+    describeClock(current);
     describeFamilies(current);
     describeFamilyLocks(current);
     describeLockCircles(current);

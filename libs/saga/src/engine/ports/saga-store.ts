@@ -344,6 +344,11 @@ export interface SagaStore {
     signal: SentSignal & { readonly target: StoreTarget },
     awaited?: AwaitedSignals,
   ): Promise<SignalResult>;
+  /**
+   * Makes sagas of these names and versions due again that were due before the store's clock was set back. What waits for a time that
+   * had not come then waits until it comes.
+   */
+  catchUp(sagas: readonly Pick<ClaimedSaga, 'name' | 'version'>[]): Promise<void>;
   /** Marks sagas of these names that have become overdue, and tells which: each once. */
   markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]>;
   stats(): Promise<StoreStats>;

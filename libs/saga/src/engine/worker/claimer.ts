@@ -68,6 +68,8 @@ export class Claimer {
   /** Large sagas are due for which there was no room. The end of a large one makes room. */
   private heavyLeft = false;
   private largeEnded = 0;
+  /** The number of times that the store's clock was set back before the last look at what that left behind. */
+  private caughtUp = 0;
   private readonly trouble: ClaimTrouble;
 
   constructor(
@@ -171,6 +173,7 @@ export class Claimer {
       if (sagas.length > 0) ports.observers.claimed(sagas);
       this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
       for (const saga of sagas) worker.take(saga, askedAt);
+      if (ports.storeClock.setBacks !== this.caughtUp) await this.catchUp();
       if (failure !== undefined) this.trouble.met(failure);
       this.heavyLeft = heavy;
       if (heavy && (sagas.length > 0 || this.largeEnded !== largeEnded)) this.again = true;
@@ -183,6 +186,15 @@ export class Claimer {
       // The next tick claims again.
       this.trouble.met(error);
     }
+  }
+
+  /** What was due before the store's clock was set back is due again. */
+  private async catchUp(): Promise<void> {
+    const { store, storeClock } = this.ports;
+    const { setBacks } = storeClock;
+    await store.catchUp(this.sagas);
+    this.caughtUp = setBacks;
+    this.again = true;
   }
 
   private async claimUpTo(limit: number): Promise<Claim> {

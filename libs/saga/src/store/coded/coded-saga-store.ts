@@ -245,6 +245,10 @@ export class CodedSagaStore implements SagaStore {
     }
   }
 
+  catchUp(sagas: Parameters<SagaStore['catchUp']>[0]): Promise<void> {
+    return this.store.catchUp(sagas);
+  }
+
   markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
     return this.store.markOverdue(names, limit);
   }

@@ -1,4 +1,4 @@
-import type { Claim, ClaimRequest } from '../../engine/ports/saga-store.js';
+import type { Claim, ClaimRequest, SagaStore } from '../../engine/ports/saga-store.js';
 import { ClaimRoom } from './claim-room.js';
 import { forgetStartTime, takeLease } from './memory-leases.js';
 import type { MemoryLockQueues } from './memory-lock-queues.js';
@@ -40,8 +40,17 @@ export class MemoryClaims {
     return { sagas: taken.map(toStoredSaga), now, nextDueAt: nextDue, heavy: room.heavy };
   }
 
+  /** Those that were due when that was stored, and are not any more. */
+  catchUp(sagas: Parameters<SagaStore['catchUp']>[0], now: number): void {
+    for (const { saga, woken } of this.unfinished(sagas, now).later)
+      if (saga.lockedBy === undefined && (woken || saga.dueAt! <= saga.updatedAt)) saga.dueAt = now;
+  }
+
   /** The rows of these sagas that are due, now or later. */
-  private unfinished(sagas: ClaimRequest['sagas'], now: number): { due: MemoryRow[]; later: MemoryRow[] } {
+  private unfinished(
+    sagas: Parameters<SagaStore['catchUp']>[0],
+    now: number,
+  ): { due: MemoryRow[]; later: MemoryRow[] } {
     const due: MemoryRow[] = [];
     const later: MemoryRow[] = [];
     for (const row of this.rows.among(new Set(sagas.map(({ name }) => name)))) {

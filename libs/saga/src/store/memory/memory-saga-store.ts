@@ -187,6 +187,10 @@ export class MemorySagaStore implements SagaStore {
     return this.toLoaded(row);
   }
 
+  async catchUp(sagas: Parameters<SagaStore['catchUp']>[0]): Promise<void> {
+    this.claims.catchUp(sagas, this.now());
+  }
+
   async markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
     return markOverdue([...this.rows.values()], names, limit, this.now());
   }

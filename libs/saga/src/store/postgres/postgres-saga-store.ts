@@ -214,6 +214,11 @@ export class PostgresSagaStore implements SagaStore {
     });
   }
 
+  async catchUp(sagas: Parameters<SagaStore['catchUp']>[0]): Promise<void> {
+    const parameters = [sagas.map(({ name }) => name), sagas.map(({ version }) => version)];
+    await this.query(this.sql, this.statements.catchUp, parameters);
+  }
+
   async markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
     const rows = await this.query<OverdueRow>(this.sql, this.statements.markOverdue, [names, limit]);
     return rows.map(toOverdueSaga);

@@ -134,6 +134,7 @@ const plainStatements = (s: string) => ({
   enqueue: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue_1', 4)}`,
   lockQueues: `SELECT ${callSql(s, 'lock_queues_1', 2)}`,
   reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 8)}`,
+  catchUp: `SELECT ${callSql(s, 'catch_up_1', 2)}`,
   takeSlots: `SELECT ${callSql(s, 'take_slots_1', 8)} AS taken`,
   freeSlots: `SELECT ${callSql(s, 'free_slots_1', 8)}`,
   fenceSlots: `SELECT ${callSql(s, 'fence_slots_1', 1)}`,

@@ -1317,6 +1317,18 @@ BEGIN
     ORDER BY i.rank_at LIMIT $3) n;
 END $function$`,
     `
+CREATE OR REPLACE FUNCTION "{schema}".catch_up_1(text[], int[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
+BEGIN
+  UPDATE "{schema}".instance u SET due_at = now(), rank_at = now() - u.priority * interval '10000 milliseconds'
+  WHERE u.id = ANY(ARRAY(
+    SELECT i.id FROM unnest($1, $2) AS d(name, version)
+    JOIN "{schema}".instance i ON i.name = d.name AND i.version = d.version AND i.rank_at IS NOT NULL
+    WHERE i.due_at > now() AND i.locked_by IS NULL AND (i.woken OR i.due_at <= i.updated_at)
+    ORDER BY i.id FOR NO KEY UPDATE OF i));
+END $function$`,
+    `
 CREATE OR REPLACE FUNCTION "{schema}".claim_1(text[], int[], int, text, float8, bigint, bigint, boolean, float8)
 RETURNS TABLE (now float8, next_due_at float8, heavy int, last float8, id uuid, parent_id uuid, version int, epoch int, checkpoints int, graph_revision smallint, priority smallint, takeovers smallint, losses smallint, name text, correlation_id text, status text, held_phase text, locked_by text, cancel_reason text, lock_key text, lock_state text, parent_step text, pause_requested boolean, overdue boolean, failure json, progress json, lock_deadlock json, tags jsonb, lost_leases jsonb, due_at float8, leased_at float8, deadline_at float8, sla_at float8, starts_at float8, created_at float8, updated_at float8, finished_at float8, input text, reports text, cancel_requested boolean, in_parts boolean, steps json, signals json) LANGUAGE plpgsql ROWS 10
 SET plan_cache_mode = force_generic_plan
@@ -2038,6 +2050,7 @@ END $function$`,
     `DROP FUNCTION IF EXISTS "{schema}".claim_keyed_1`,
     `DROP FUNCTION IF EXISTS "{schema}".claim_1`,
     `DROP FUNCTION IF EXISTS "{schema}".due_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".catch_up_1`,
     `DROP FUNCTION IF EXISTS "{schema}".upcoming_1`,
     `DROP FUNCTION IF EXISTS "{schema}".page_1`,
     `DROP FUNCTION IF EXISTS "{schema}".bytes_1`,
@@ -2051,9 +2064,9 @@ END $function$`,
     `DROP FUNCTION IF EXISTS "{schema}".set_tags_1`,
     `DROP FUNCTION IF EXISTS "{schema}".rest_while_paused_1`,
     `DROP FUNCTION IF EXISTS "{schema}".lock_slots_1`,
-    `DROP FUNCTION IF EXISTS "{schema}".purge_slots_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".settle_slots_1`,
     `DROP FUNCTION IF EXISTS "{schema}".promote_slots_1`,
-    `DROP FUNCTION IF EXISTS "{schema}".wake_all_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".call_all_1`,
     `DROP FUNCTION IF EXISTS "{schema}".fence_slots_1`,
     `DROP FUNCTION IF EXISTS "{schema}".take_slots_1`,
     `DROP FUNCTION IF EXISTS "{schema}".free_slots_1`,

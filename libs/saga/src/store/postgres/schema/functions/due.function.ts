@@ -1,3 +1,4 @@
+import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { pickByBytes } from './bytes.function.js';
 import { PINNED } from './pinned-plan.js';
 
@@ -6,7 +7,7 @@ import { PINNED } from './pinned-plan.js';
  * stopped by LIMIT. Functions, so that this is the plan whatever the statistics say: with few sagas of a name in them,
  * the planner expects next to nothing to be due, reads the whole backlog by a bitmap, and sorts it for each claim.
  */
-export const dueFunctions = (schema: string): string[] => [due(schema), upcoming(schema)];
+export const dueFunctions = (schema: string): string[] => [due(schema), upcoming(schema), catchUp(schema)];
 
 const DUE =
   'i.name = d.name AND i.version = d.version AND i.rank_at >= $7 AND i.rank_at <= now() AND i.due_at <= now()';
@@ -56,4 +57,20 @@ BEGIN
     SELECT i.id, i.due_at FROM ${schema}.instance i
     WHERE i.name = d.name AND i.version = d.version AND i.rank_at >= $4
     ORDER BY i.rank_at LIMIT $3) n;
+END $function$`;
+
+/**
+ * catch_up_1: makes due again what was due when that was stored, and is not any more, since the server's clock was set back.
+ * $1 names, $2 versions.
+ */
+const catchUp = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.catch_up_1(text[], int[]) RETURNS void LANGUAGE plpgsql
+${PINNED} AS $function$
+BEGIN
+  UPDATE ${schema}.instance u SET due_at = now(), rank_at = now() - u.priority * interval '${PRIORITY_POINT_MS} milliseconds'
+  WHERE u.id = ANY(ARRAY(
+    SELECT i.id FROM unnest($1, $2) AS d(name, version)
+    JOIN ${schema}.instance i ON i.name = d.name AND i.version = d.version AND i.rank_at IS NOT NULL
+    WHERE i.due_at > now() AND i.locked_by IS NULL AND (i.woken OR i.due_at <= i.updated_at)
+    ORDER BY i.id FOR NO KEY UPDATE OF i));
 END $function$`;
