@@ -167,7 +167,7 @@ export class SagaUpgrades {
 }
 
 /** What happened to it stays as it is; what comes next is the new version's. */
-function moveTo(to: SagaGraph, { state, dueAt }: StoredSaga, now: number): Edit {
+export function moveTo(to: SagaGraph, { state, dueAt }: StoredSaga, now: number): Edit {
   const step = describeStep(to, state, decide(to, state, now));
   // The new graph may have something to do at once; but not before the saga was to begin, or has its lock.
   const due = state.steps.size > 0 || (dueAt ?? false);

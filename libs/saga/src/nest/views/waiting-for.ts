@@ -156,7 +156,7 @@ interface WaitRow {
 
 /**
  * The kinds of wait: in this order a saga is asked what it waits for. A kind that is added needs a row here, a sentence in
- * describe-wait.ts, and a scene in the test that tries each operation on each wait (test/waits).
+ * describe-wait.ts, and a scene in the test that tries each operation on each wait (test/sagas/waits).
  */
 export const WAITS = {
   'paused saga': {

@@ -56,6 +56,13 @@ export async function postgresSubject(
       `UPDATE ${SCHEMA}.${table} SET ` +
         columns.map((column) => `${column} = ${column} - ${ms} * interval '1 millisecond'`).join(', '),
     );
+  const shiftJson = async (table: string, paths: string[], ms: number) => {
+    for (const path of paths)
+      await application.query(
+        `UPDATE ${SCHEMA}.${table} SET progress = jsonb_set(progress::jsonb, '${path}',
+           to_jsonb((progress #>> '${path}')::float8 - ${ms}))::json WHERE progress #>> '${path}' IS NOT NULL`,
+      );
+  };
   return {
     store: around(new PostgresSagaStore(sql, SCHEMA, { pageBytes: PAGE_BYTES })),
     pageBytes: PAGE_BYTES,
@@ -71,6 +78,8 @@ export async function postgresSubject(
     advance: async (ms) => {
       await shift('instance', INSTANCE_TIMES, ms);
       await shift('step', STEP_TIMES, ms);
+      await shiftJson('instance', ['{turn,at}'], ms);
+      await shiftJson('step', ['{permit}', '{wait,until}', '{wait,since}', '{slot,since}'], ms);
       await shift('operation', ['at'], ms);
       await shift('signal', ['sent_at'], ms);
       await shift('graph', ['upgrade_at'], ms);

@@ -1,0 +1,337 @@
+import type { Type } from '@nestjs/common';
+import {
+  Approval,
+  type HandlerContext,
+  RemoteStep,
+  Saga,
+  type SagaService,
+  Step,
+  type StepContext,
+  StepHandler,
+  StepRejectedError,
+  SubSaga,
+  WaitFor,
+} from '../../../libs/saga/src/index.js';
+import type { StartOptions } from '../../../libs/saga/src/nest/calls/start-options.js';
+import type { WaitName } from '../../../libs/saga/src/nest/views/waiting-for.js';
+import { lastCheckpointOf, newSaga } from '../../../libs/saga/src/store/contract/store-subject.contract.js';
+import type { SagaStore } from '../../../libs/saga/src/engine/ports/saga-store.js';
+import { aborted } from '../../support/gate.js';
+import { BLOCKER } from './wait-world.js';
+
+export const HOUR = 3_600_000;
+
+/** How often the waiting steps of a saga have run, by its id. */
+export const ran = new Map<string, number>();
+
+function runs({ sagaId, attempt }: Pick<StepContext, 'sagaId' | 'attempt'>): number {
+  ran.set(sagaId, (ran.get(sagaId) ?? 0) + 1);
+  return attempt;
+}
+
+@Saga({ name: 'start-time', timeout: '9h' })
+class StartTimeSaga {
+  @Step() first(ctx: StepContext) {
+    runs(ctx);
+  }
+}
+@Saga({ name: 'step-delay' })
+class StepDelaySaga {
+  @Step({ delay: '1h' }) first(ctx: StepContext) {
+    runs(ctx);
+  }
+}
+const LATER = { attempts: 3, delay: '1h', backoff: 'fixed', jitter: 0 } as const;
+@Saga({ name: 'retry' })
+class RetrySaga {
+  @Step({ retry: LATER }) first(ctx: StepContext) {
+    if (runs(ctx) === 1) throw new Error('not yet');
+  }
+}
+@Saga({ name: 'saga-rate', rateLimit: { count: 1, per: '1h' } })
+class SagaRateSaga {
+  @Step() first(ctx: StepContext) {
+    runs(ctx);
+  }
+}
+@Saga({ name: 'step-rate' })
+class StepRateSaga {
+  @Step({ rateLimit: { count: 1, per: '1h' } }) first(ctx: StepContext) {
+    runs(ctx);
+  }
+}
+@Saga({ name: 'saga-slot', concurrency: 1 })
+class SagaSlotSaga {
+  @Step() first(ctx: StepContext) {
+    runs(ctx);
+  }
+}
+@Saga({ name: 'step-slot' })
+class StepSlotSaga {
+  @Step({ concurrency: { count: 1 } }) first(ctx: StepContext) {
+    runs(ctx);
+  }
+}
+@Saga({ name: 'lock', lockKey: () => 'key' })
+class LockSaga {
+  @Step() first(ctx: StepContext) {
+    runs(ctx);
+  }
+}
+@Saga({ name: 'signal' })
+class SignalSaga {
+  @WaitFor({ signal: 'go', timeout: '9h' }) first(ctx: StepContext) {
+    runs(ctx);
+  }
+}
+@Saga({ name: 'approval' })
+class ApprovalSaga {
+  @Approval({ quorum: 2, timeout: '9h' }) first(ctx: StepContext) {
+    runs(ctx);
+  }
+}
+@Saga({ name: 'child' })
+class ChildSaga {
+  @WaitFor({ signal: 'go' }) inside() {}
+}
+@Saga({ name: 'sub-saga' })
+class ParentSaga {
+  @SubSaga(() => ChildSaga) first() {}
+}
+class Handler {
+  @StepHandler('slow', { retry: LATER }) slow(ctx: HandlerContext) {
+    if (ctx.attempt === 1) throw new Error('not yet');
+  }
+}
+@Saga({ name: 'remote-step' })
+class RemoteSaga {
+  @RemoteStep('slow') first() {}
+}
+@Saga({ name: 'remote-handler' })
+class UnhandledSaga {
+  @RemoteStep('nobody') first() {}
+}
+@Saga({ name: 'reply' })
+class ReplySaga {
+  @Step({ compensate: 'giveBack', compensationReply: { signal: 'go', timeout: '9h' } }) first() {}
+  giveBack() {}
+  @Step() fails() {
+    throw new StepRejectedError('no');
+  }
+}
+@Saga({ name: 'paused-step' })
+class PausedStepSaga {
+  @Step() first(ctx: StepContext) {
+    runs(ctx);
+  }
+}
+@Saga({ name: 'paused-saga' })
+class PausedSaga {
+  @WaitFor({ signal: 'go' }) first(ctx: StepContext) {
+    runs(ctx);
+  }
+}
+@Saga({ name: 'suspended', onFailure: 'suspend' })
+class SuspendedSaga {
+  @Step({ retry: { attempts: 1 } }) first(ctx: StepContext) {
+    if (runs(ctx) === 1) throw new Error('an operator has to look');
+  }
+}
+@Saga({ name: 'pivot' })
+class PivotSaga {
+  @Step({ idempotent: false, pivot: true, timeout: 30 }) async first(ctx: StepContext) {
+    // Its outcome is not known.
+    if (runs(ctx) === 1) await aborted(ctx.signal);
+  }
+}
+
+export const PROVIDERS: readonly Type[] = [
+  ...[StartTimeSaga, StepDelaySaga, RetrySaga, SagaRateSaga, StepRateSaga, SagaSlotSaga, StepSlotSaga],
+  ...[LockSaga, SignalSaga, ApprovalSaga, ChildSaga, ParentSaga, Handler, RemoteSaga, UnhandledSaga],
+  ...[ReplySaga, PausedStepSaga, PausedSaga, SuspendedSaga, PivotSaga],
+];
+
+/** What an operator may do to a saga that waits. */
+export const CALLS = {
+  cancel: (service: SagaService, id: string) => service.cancel(id),
+  abort: (service: SagaService, id: string) => service.abort(id),
+  retry: (service: SagaService, id: string) => service.retry(id),
+  retryNow: (service: SagaService, id: string) => service.retry(id, { now: true }),
+  skip: (service: SagaService, id: string) => service.skip(id, 'first'),
+  complete: (service: SagaService, id: string) => service.complete(id, 'first', { force: true }),
+  reschedule: (service: SagaService, id: string) => service.reschedule(id, 'first', '5h'),
+  signal: (service: SagaService, id: string) => service.signal(id, 'go'),
+  approve: (service: SagaService, id: string) => service.approve(id, 'first', { by: 'ann' }),
+};
+export type Call = keyof typeof CALLS;
+
+/**
+ * What a call comes to. `same`: the saga waits as before. `refused`: so it does, and the call throws. `moved`: it waits until
+ * another time. `later`: the call takes effect, but nothing shows that before the wait is over. Otherwise the saga has ended.
+ */
+export type Outcome = 'same' | 'refused' | 'moved' | 'later' | 'completed' | 'compensated' | 'aborted';
+
+/** How a saga waits, what ends that, and what operators' calls come to meanwhile. */
+export interface Scene {
+  /** The name of its saga. */
+  readonly saga: string;
+  readonly options?: StartOptions;
+  /** Takes what it is to wait for, before it starts. The result gives it back. */
+  readonly take?: (store: SagaStore) => Promise<() => Promise<void>>;
+  /** Makes it wait, once it was started and is idle. */
+  readonly begin?: (service: SagaService, id: string) => Promise<void>;
+  /** Ends the wait. Default: what was taken is given back, or time passes. */
+  readonly end?: (service: SagaService, id: string) => Promise<void>;
+  /** The status of the saga then. Default: completed. */
+  readonly ends?: 'compensated' | 'aborted';
+  /** Its row is due while it waits. */
+  readonly isDue?: true;
+  /** How often its step has run when it waits. Default: never. */
+  readonly hasRun?: 1;
+  readonly after: Readonly<Record<Call, Outcome>>;
+  /** To pause and to resume what is paused ends the wait. Default: no disturbance does. */
+  readonly isResumed?: 'saga' | 'step';
+}
+
+/** A saga of the same name that another worker runs. */
+const takeSlot =
+  (saga: string, given: { lockKey?: string; concurrency?: number }) => async (store: SagaStore) => {
+    const { lockKey, concurrency } = given;
+    const blocker = newSaga({ name: saga, lockKey });
+    await store.start([blocker], BLOCKER);
+    await store.claim({ lease: BLOCKER, sagas: [{ name: saga, version: 1, concurrency }], limit: 1 });
+    const held = (await store.load({ id: blocker.id }))!;
+    const limit = { saga, step: 'first', count: 1 };
+    const holder = { id: held.id, epoch: held.epoch, turn: 1 };
+    if (saga === 'step-slot') await store.stepSlots.take(limit, holder, ['first']);
+    return async () => {
+      const lock = held.lock && { name: saga, key: held.lock.key };
+      expect(await store.checkpoint([{ ...lastCheckpointOf(held), lock }])).toEqual(['saved']);
+      if (saga === 'step-slot') await store.stepSlots.free(limit, holder, ['first']);
+    };
+  };
+
+const takeRate = (saga: string, step: string) => async (store: SagaStore) => {
+  await store.reserve({ saga, step, count: 1, per: HOUR }, 1);
+  return async () => {};
+};
+
+const go = (service: SagaService, id: string) => service.signal(id, 'go');
+
+/** A saga that is due needs a worker, and remembers nothing that an operation could lose. */
+type Due = 'due';
+
+/** What the calls come to for a saga that has done nothing yet. */
+const UNBEGUN = {
+  ...{ cancel: 'compensated', abort: 'aborted', retry: 'refused', retryNow: 'refused' },
+  ...{ skip: 'refused', complete: 'completed' },
+  ...{ reschedule: 'refused', signal: 'refused', approve: 'refused' },
+} as const satisfies Record<Call, Outcome>;
+
+/** Each kind of wait, and how a saga comes to wait like that. A kind that is added does not compile without its scenes. */
+export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
+  'start time': [{ saga: 'start-time', options: { delay: '1h' }, after: UNBEGUN }],
+  'step delay': [{ saga: 'step-delay', after: { ...UNBEGUN, reschedule: 'moved' } }],
+  retry: [{ saga: 'retry', hasRun: 1, after: { ...UNBEGUN, retryNow: 'completed', reschedule: 'moved' } }],
+  'rate limit of the saga': [{ saga: 'saga-rate', take: takeRate('saga-rate', ''), after: UNBEGUN }],
+  'rate limit of a step': [{ saga: 'step-rate', take: takeRate('step-rate', 'first'), after: UNBEGUN }],
+  'saga slot': [
+    {
+      ...{ saga: 'saga-slot', take: takeSlot('saga-slot', { concurrency: 1 }), isDue: true },
+      // It takes a worker, and so a slot, to end it.
+      after: { ...UNBEGUN, cancel: 'later', complete: 'later' },
+    },
+  ],
+  'step slot': [{ saga: 'step-slot', take: takeSlot('step-slot', {}), after: UNBEGUN }],
+  lock: [
+    { saga: 'lock', take: takeSlot('lock', { lockKey: 'key' }), after: { ...UNBEGUN, complete: 'later' } },
+  ],
+  signal: [{ saga: 'signal', end: go, after: { ...UNBEGUN, reschedule: 'moved', signal: 'completed' } }],
+  approval: [
+    {
+      saga: 'approval',
+      end: async (service, id) => {
+        await service.approve(id, 'first', { by: 'bob' });
+        await service.approve(id, 'first', { by: 'cleo' }).catch(() => undefined);
+      },
+      after: { ...UNBEGUN, reschedule: 'moved', approve: 'same' },
+    },
+  ],
+  'sub-saga': [
+    {
+      saga: 'sub-saga',
+      end: async (service, id) => {
+        const { steps } = await service.get(id);
+        await go(service, steps[0]!.child!);
+      },
+      after: { ...UNBEGUN, complete: 'refused' },
+    },
+  ],
+  'remote step': [{ saga: 'remote-step', after: { ...UNBEGUN, complete: 'refused' } }],
+  'remote handler': [
+    {
+      ...{ saga: 'remote-handler', end: (service, id) => service.abort(id), ends: 'aborted' },
+      after: { ...UNBEGUN, complete: 'refused' },
+    },
+  ],
+  'compensation reply': [
+    {
+      ...{ saga: 'reply', end: go, ends: 'compensated' },
+      after: {
+        ...UNBEGUN,
+        ...{ cancel: 'same', complete: 'compensated', reschedule: 'moved', signal: 'compensated' },
+      },
+    },
+  ],
+  'paused step': [
+    {
+      saga: 'paused-step',
+      take: async (store) => {
+        await store.pauses.pause({ saga: 'paused-step', step: 'first' }, { by: 'ann' });
+        return async () => {};
+      },
+      end: (service) => service.resumeStep('paused-step', 'first'),
+      after: UNBEGUN,
+      isResumed: 'step',
+    },
+  ],
+  'paused saga': [
+    {
+      saga: 'paused-saga',
+      begin: (service, id) => service.pause(id),
+      end: async (service, id) => {
+        await service.signal(id, 'go');
+        await service.resume(id);
+      },
+      after: { ...UNBEGUN, complete: 'refused', reschedule: 'same', signal: 'same' },
+      isResumed: 'saga',
+    },
+  ],
+  attention: [
+    {
+      ...{ saga: 'suspended', hasRun: 1, end: (service: SagaService, id: string) => service.retry(id) },
+      after: {
+        ...UNBEGUN,
+        retry: 'completed',
+        retryNow: 'completed',
+        skip: 'completed',
+        complete: 'refused',
+      },
+    },
+    {
+      ...{ saga: 'pivot', hasRun: 1, end: (service: SagaService, id: string) => service.skip(id, 'first') },
+      // Nothing is compensated before an operator has said what became of the pivot.
+      after: {
+        ...UNBEGUN,
+        cancel: 'later',
+        retry: 'completed',
+        retryNow: 'completed',
+        skip: 'completed',
+        complete: 'refused',
+      },
+    },
+  ],
+  worker: 'due',
+  version: 'due',
+  'given back': 'due',
+};
