@@ -227,6 +227,8 @@ describe('saga lint', () => {
   test('checks variables with --environment, and not without', async () => {
     await write('get.yaml', 'saga: get\nsteps:\n  a: { http: { url: "{{ env.NOT_SET_HERE }}/a" } }\n');
     expect((await sagaHere(['lint', path('get.yaml')])).code).toBe(0);
+    // As saga serve takes it.
+    expect((await sagaHere(['lint', path('.')])).code).toBe(0);
     const checked = await sagaHere(['lint', path('get.yaml'), '--environment']);
     expect(checked).toMatchObject({ code: 1, out: expect.stringContaining('NOT_SET_HERE is not set') });
   });

@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../libs/saga/src/cli/postgres/index.js';
+import { until } from '../support/gate.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { saga } from './support/saga-bin.js';
 import { sagaHere } from './support/saga-here.js';
@@ -51,11 +53,22 @@ async function ended({ child }: { child: ChildProcess }, signal: NodeJS.Signals)
   return (await exit)[0];
 }
 
-async function start(url: string, correlationId: string): Promise<{ id: string; created: boolean }> {
+/** Resolves once the log has such a line. */
+function logged(child: ChildProcess, line: RegExp): Promise<unknown> {
+  return new Promise((resolve) =>
+    child.stdout!.on('data', (part) => line.test(String(part)) && resolve(part)),
+  );
+}
+
+async function start(
+  url: string,
+  correlationId: string,
+  name = 'greet',
+): Promise<{ id: string; created: boolean }> {
   const answer = await fetch(`${url}/sagas/api/sagas`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-saga-admin': '1' },
-    body: JSON.stringify({ saga: 'greet', correlationId }),
+    body: JSON.stringify({ saga: name, correlationId }),
   });
   return (await answer.json()) as { id: string; created: boolean };
 }
@@ -75,6 +88,47 @@ test('--embedded starts a PostgreSQL server, and uses the one that a killed daem
   const third = await daemon(words);
   expect(await start(third.url, 'one')).toEqual({ id, created: false });
   expect(await ended(third, 'SIGINT')).toBe(0);
+});
+
+describe('a daemon on a database', () => {
+  let database: TestDatabase;
+  beforeEach(async () => void (database = await createTestDatabase()));
+  afterEach(() => database.drop());
+
+  test('reloads, answers and stops beside a request whose body never comes', async () => {
+    const served = await daemon(['--url', database.url]);
+    const { port } = new URL(served.url);
+    for (const version of [2, 3]) {
+      const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.write(
+        'POST /sagas/api/sagas HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nx-saga-admin: 1\r\ncontent-length: 9\r\n\r\n',
+      );
+      await writeFile(join(folder, 'sagas/greet.yml'), `version: ${version}\n${GREET}`);
+      const reloaded = logged(served.child, new RegExp(`Reloaded: greet@${version}`));
+      served.child.kill('SIGHUP');
+      await Promise.all([reloaded, until(() => socket.closed)]);
+      expect(await start(served.url, `order-${version}`)).toMatchObject({ created: true });
+    }
+    expect(await ended(served, 'SIGTERM')).toBe(0);
+  });
+
+  test('drains, and exits with 2, when the reader of its log has ended', async () => {
+    const work = `saga: slow\nsteps:\n  say: { exec: { command: [sh, -c, 'echo began >> log; sleep 2; echo ended >> log'] } }\n`;
+    await writeFile(join(folder, 'sagas/slow.yml'), work);
+    const served = await daemon(['--url', database.url]);
+    await start(served.url, 'order-1', 'slow');
+    const log = async () =>
+      (await readFile(join(folder, 'sagas/log'), 'utf8').catch(() => '')).trim().split('\n');
+    await until(async () => (await log()).includes('began'));
+    served.child.removeAllListeners('exit');
+    const exit = once(served.child, 'exit');
+    served.child.stdout!.destroy();
+    // What it writes next finds no reader.
+    served.child.kill('SIGHUP');
+    expect((await exit)[0]).toBe(2);
+    expect(await log()).toEqual(['began', 'ended']);
+  });
 });
 
 describe('without optional packages', () => {

@@ -46,6 +46,11 @@ test('no stored text can color, hide, move or link anything in a terminal, whate
   expect(error).not.toMatch(/\x1b/);
 });
 
+test('a cell cannot begin a line of its own', () => {
+  const cells = ['a\nforged', 'b\r\nc', 'd\u2028e', 'f\u0085g', 'h\ti'];
+  expect(columns([cells])).toEqual(['a forged  b  c  d e  f g  h i']);
+});
+
 test('a painted cell takes the room that it shows', () => {
   const paint = paintOn({ colors: true });
   const [first, second] = columns([

@@ -142,19 +142,23 @@ describe('a daemon without authentication, on this machine', () => {
     expect(await (await fetch(`${next.address}/metrics`)).text()).toMatch(/^saga_due\{/m);
   });
 
-  test('answers only requests that name this machine: another name could be that of any page', async () => {
-    const { address } = await served.start();
-    const statusFor = (host: string) =>
-      new Promise((resolve) =>
-        request(`${address}/sagas/api/sagas`, { headers: { host } }, (answer) => {
-          answer.resume();
-          resolve(answer.statusCode);
-        }).end(),
-      );
-    expect(await statusFor('evil.example:80')).toBe(403);
-    for (const host of ['localhost', '127.0.0.1:8080', 'LOCALHOST:1'])
-      expect(await statusFor(host)).toBe(200);
-  });
+  test.each([false, true])(
+    'answers only requests that name this machine, since another name could be that of any page: --allow-anonymous=%s',
+    async (allowAnonymous) => {
+      // Requests from other machines are what --allow-anonymous allows, and this daemon has none.
+      const { address } = await served.start({ allowAnonymous });
+      const statusFor = (host: string) =>
+        new Promise((resolve) =>
+          request(`${address}/sagas/api/sagas`, { headers: { host } }, (answer) => {
+            answer.resume();
+            resolve(answer.statusCode);
+          }).end(),
+        );
+      expect(await statusFor('evil.example:80')).toBe(403);
+      for (const host of ['localhost', '127.0.0.1:8080', 'LOCALHOST:1'])
+        expect(await statusFor(host)).toBe(200);
+    },
+  );
 
   test.each(['0.0.0.0', '::', '192.0.2.1'])('does not listen on %s, unless told to', async (host) => {
     await expect(served.start({ host })).rejects.toMatchObject({

@@ -2,8 +2,6 @@
 import { runCommand } from './run-command.js';
 import { processTerminal } from './terminal.js';
 
-// The reader may close the pipe early: `saga list | head`.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 2));
 const code = await runCommand(process.argv.slice(2), processTerminal());
 // The application's module may have left timers or sockets open; what was written goes out first.
 process.stdout.write('', () => process.exit(code));

@@ -15,6 +15,11 @@ export interface Terminal {
    * function that stops listening. Absent: the first time ends it.
    */
   onInterrupt?(interrupted: () => void): () => void;
+  /**
+   * Calls this when the reader of the output has ended, instead of ending the process with 0: `saga list | head`. Absent: the
+   * output is kept.
+   */
+  onOutputClosed?(closed: () => void): void;
   /** All that is piped in. */
   input(): Promise<string>;
   /** An operator sits in front of it: both ends are a terminal. */
@@ -39,6 +44,12 @@ const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process;
+  let closed: (() => void) | undefined;
+  for (const stream of [stdout, stderr])
+    stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+      if (closed) closed();
+      else process.exit(code === 'EPIPE' ? 0 : 2);
+    });
   return {
     out: (text) => stdout.write(`${harmless(text)}\n`),
     error: (text) => stderr.write(`${harmless(text)}\n`),
@@ -60,6 +71,7 @@ export function processTerminal(): Terminal {
       INTERRUPTS.forEach((signal) => process.on(signal, first));
       return stop;
     },
+    onOutputClosed: (listener) => void (closed = listener),
     input: async () => {
       let text = '';
       for await (const part of stdin.setEncoding('utf8')) text += part as string;

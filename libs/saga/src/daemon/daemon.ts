@@ -118,7 +118,7 @@ export class Daemon {
     const readFrom = this.standby && new PgDatabase(this.standby);
     this.parts = { database, readFrom, callers, logger, options, imports: this.metrics.imports };
     this.generation = await Generation.start(sagas, this.parts);
-    const hosts = (credentials ?? options.allowAnonymous) ? undefined : HOSTS;
+    const hosts = credentials || !THIS_MACHINE.includes(host) ? undefined : HOSTS;
     this.front = new Front({
       ...{ callers, certificate, hosts, ...this.pages() },
       application: () => this.generation.answer,

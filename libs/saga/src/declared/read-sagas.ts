@@ -1,4 +1,5 @@
-import { readFile as readText } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { readFile as readText, stat } from 'node:fs/promises';
 import type { Type } from '@nestjs/common';
 import { buildSagaGraph } from '../definition/build/build-saga-graph.js';
 import { sagaNameOf } from '../definition/decorators/saga-name.js';
@@ -12,6 +13,7 @@ import { HttpConnections } from './action/http-connections.js';
 import { Network, type NetworkOptions } from './network/network.js';
 import { loadPackages } from './packages.js';
 import { readFile, type ReadFile } from './read-file.js';
+import { LONGEST } from './source/parse-source.js';
 
 /** Options of `readSagas()` and `declareSaga()`. */
 export interface ReadSagasOptions {
@@ -73,7 +75,9 @@ export async function readSources(
   const sources: SagaSource[] = [];
   for (const file of await pathsOf(files, problems)) {
     try {
-      sources.push({ file, text: await readText(file, 'utf8') });
+      const flaw = flawOf(await stat(file));
+      if (flaw === undefined) sources.push({ file, text: await readText(file, 'utf8') });
+      else problems.push(unreadable(file, ...flaw));
     } catch (error) {
       problems.push(
         unreadable(file, `the file cannot be read: ${(error as Error).message}`, 'correct the path'),
@@ -81,6 +85,16 @@ export async function readSources(
     }
   }
   return sources;
+}
+
+/** A pipe or a device would be read for ever. */
+function flawOf(stats: Stats): [problem: string, fix: string] | undefined {
+  if (!stats.isFile()) return ['this is not a regular file', 'give the path of a file'];
+  // A character has four bytes at most.
+  const limit = 4 * LONGEST;
+  return stats.size > limit
+    ? [`the file has ${stats.size} bytes`, `the limit is ${limit}; split it into sub-sagas`]
+    : undefined;
 }
 
 /**

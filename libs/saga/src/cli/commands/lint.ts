@@ -4,12 +4,12 @@ import { counted } from '../text/format.js';
 
 export const lint = command({
   words: 'lint',
-  operands: ['<file…>'],
+  operands: ['<path…>'],
   summary: 'Checks declared sagas, and prints each problem with its line',
   details:
-    'Accepts patterns: "sagas/**/*.yaml". Sub-sagas must be among the files. Runs nothing. Exit code: 0 if the files ' +
+    'A path is a folder with YAML files, a YAML or JSON file, or a pattern such as "sagas/**/*.json". Sub-sagas must be among the files. Runs nothing. Exit code: 0 if the files ' +
     'are valid, 1 if one is not, 2 if the command failed.',
-  examples: ['saga lint place-order.yaml', 'saga lint "sagas/*.yaml" --environment'],
+  examples: ['saga lint place-order.yaml', 'saga lint sagas/', 'saga lint "sagas/*.yaml" --environment'],
   options: {
     ...JSON_OPTION,
     environment: option.flag('check that the variables and secrets of the files are set here'),

@@ -1,12 +1,11 @@
-import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { Credentials } from '../../daemon/access/credentials.js';
 import type { DaemonOptions } from '../../daemon/daemon.js';
 import type { NetworkOptions } from '../../declared/network/network.js';
 import { SagaConfigurationError } from '../../errors.js';
 import { type Call, command, DATABASE_OPTIONS, EXIT, option } from '../command.js';
 import { DEVELOPMENT_URL } from '../init/own-postgres.js';
-import { printProblems, problemsOf } from '../local/declared-files.js';
+import { filesIn, printProblems, problemsOf } from '../local/declared-files.js';
 import { type EmbeddedServer, startEmbedded } from '../postgres/embedded-server.js';
 import { PostgresStartError } from '../postgres/index.js';
 import { severalHosts } from '../../store/postgres/connection/several-hosts.js';
@@ -63,14 +62,14 @@ export const serve = command({
     'A path is a folder with YAML files, a YAML or JSON file, or a pattern such as "sagas/**/*.json". SIGTERM and ' +
     'SIGINT drain and stop the daemon, the second one at once. SIGHUP reads the files and the certificate again; ' +
     'running sagas keep their version. The variable SAGA_TOKEN is the token of an operator. Without tokens, the daemon ' +
-    'answers on 127.0.0.1 only. Exit code: 0 after a stop, 2 if it did not start.',
+    'answers on 127.0.0.1 only. Exit code: 0 after a stop, 2 if it did not start, or if the reader of its log ended.',
   examples: [
     'saga serve sagas/ --embedded',
     'saga serve sagas/ --url postgres://… --host 0.0.0.0 --token-file tokens --tls-cert cert.pem --tls-key key.pem',
   ],
   options: OPTIONS,
   run: async ({ operands, values, terminal }) => {
-    const stop = stopSignal();
+    const stop = stopSignal(terminal);
     let embedded: EmbeddedServer | undefined;
     try {
       const format = formatOf(values.log, terminal);
@@ -81,10 +80,10 @@ export const serve = command({
       const daemon = await Daemon.start(options, new DaemonLog(format));
       const reload = () => void daemon.reload();
       process.on('SIGHUP', reload);
-      await stop;
+      const isAsked = await stop;
       await daemon.stop();
       process.off('SIGHUP', reload);
-      return EXIT.done;
+      return isAsked ? EXIT.done : EXIT.failed;
     } catch (error) {
       return await explain(error, terminal);
     } finally {
@@ -93,13 +92,17 @@ export const serve = command({
   },
 });
 
-/** The first signal stops the daemon, and the second one ends the process. */
-function stopSignal(): Promise<void> {
+/**
+ * The first signal stops the daemon, and the second one ends the process. Resolves to false if the reader of the log has
+ * ended: a daemon without a log stops as well.
+ */
+function stopSignal(terminal: Terminal): Promise<boolean> {
   return new Promise((resolve) => {
+    terminal.onOutputClosed?.(() => resolve(false));
     const signals = ['SIGTERM', 'SIGINT'] as const;
     const first = () => {
       for (const signal of signals) process.off(signal, first);
-      resolve();
+      resolve(true);
     };
     for (const signal of signals) process.on(signal, first);
   });
@@ -121,7 +124,7 @@ async function optionsOf(
   const { host = '127.0.0.1', retention, lease, schema, watch = false } = values;
   const shutdownTimeout = readTime(values['shutdown-timeout'], 'shutdown-timeout');
   return {
-    files: (await Promise.all(paths.map(filesOf))).flat(),
+    files: await filesIn(paths),
     ...{
       url: urlOf(values, terminal),
       readFrom: checked(values['read-from'], '--read-from'),
@@ -140,12 +143,6 @@ async function optionsOf(
     network: networkOf(values),
     tls: tlsOf(values),
   };
-}
-
-async function filesOf(path: string): Promise<string[]> {
-  const found = await stat(path).catch(() => undefined);
-  // `.yaml` and `.yml`.
-  return found?.isDirectory() ? [join(path, '**/*.y*ml')] : [path];
 }
 
 function readNumber(

@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Type } from '@nestjs/common';
 import type { DeclaredSagaProblem } from '../../declared/declared-saga.error.js';
 import type { Terminal } from '../terminal.js';
@@ -7,10 +9,20 @@ export function isDeclaredFile(operand: string): boolean {
   return /\.(ya?ml|json)$/i.test(operand);
 }
 
+/** The files that these paths name. A folder stands for its YAML files, and those of its folders. */
+export async function filesIn(paths: readonly string[]): Promise<string[]> {
+  const filesOf = async (path: string) => {
+    const found = await stat(path).catch(() => undefined);
+    // `.yaml` and `.yml`.
+    return found?.isDirectory() ? join(path, '**/*.y*ml') : path;
+  };
+  return Promise.all(paths.map(filesOf));
+}
+
 /** Reads files without the check of their environment: they are drawn or checked, and not run. */
 export async function readDeclared(files: readonly string[], checkEnvironment: boolean): Promise<Type[]> {
   const { readSagas } = await import('../../declared/read-sagas.js');
-  return readSagas(files, { checkEnvironment });
+  return readSagas(await filesIn(files), { checkEnvironment });
 }
 
 /** The problems of files, if that is the error. */

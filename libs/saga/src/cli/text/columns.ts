@@ -1,7 +1,8 @@
 import { uncolored } from './style.js';
 
-/** Rows as lines, each column as wide as its widest cell; the last one is not filled up. */
-export function columns(rows: readonly (readonly string[])[], gap = '  '): string[] {
+/** Rows as lines, each column as wide as its widest cell; the last one is not filled up. A cell cannot begin a line. */
+export function columns(written: readonly (readonly string[])[], gap = '  '): string[] {
+  const rows = written.map((row) => row.map((cell) => cell.replace(/[\s\u0085]/g, ' ')));
   const widths: number[] = [];
   for (const row of rows)
     row.forEach((cell, place) => (widths[place] = Math.max(widths[place] ?? 0, widthOf(cell))));

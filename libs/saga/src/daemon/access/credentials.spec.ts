@@ -38,11 +38,42 @@ describe('a file of tokens', () => {
   test('names each invalid line, and shows no token', () => {
     const text = `ann admin ${OTHER}\nshop client short\nbob viewer ${TOKEN} more\n<b> viewer ${TOKEN}`;
     const read = () => Credentials.read(text, 'tokens');
-    expect(read).toThrow(/tokens:1: the role 'admin' is unknown; give one of viewer, client, operator\./);
+    expect(read).toThrow(/tokens:1: the role is unknown; give one of viewer, client, operator\./);
     expect(read).toThrow(/tokens:2: the token must have at least 16 characters/);
     expect(read).toThrow(/tokens:3: write a name, a role and a token/);
-    expect(read).toThrow(/tokens:4: the name '<b>' is invalid/);
+    expect(read).toThrow(/tokens:4: the name is invalid/);
     expect(read).not.toThrow(/a-token/);
+  });
+
+  test.each([
+    ['a name in the place of the token', `${TOKEN} client shop`],
+    ['a role in its place', `shop ${TOKEN} client`],
+    ['a name that is missing', `client ${TOKEN} viewer`],
+  ])('shows no token of an invalid line: %s', (_, text) => {
+    const read = () => Credentials.read(text, 'tokens');
+    expect(read).toThrow(/^tokens:1: /);
+    expect(read).not.toThrow(TOKEN);
+  });
+
+  test.each([
+    ['too short', 'sha256:9f86d081884c7d65'],
+    ['of another kind', `sha256:${'g'.repeat(64)}`],
+    ['too long', `SHA256:${'a'.repeat(65)}`],
+  ])('takes no digest that is %s for a token', (_, digest) => {
+    expect(() => Credentials.read(`shop client ${digest}`, 'tokens')).toThrow(
+      /tokens:1: sha256: must be followed by the 64 hexadecimal digits/,
+    );
+  });
+
+  test('refuses one token for two callers, and two roles for one', () => {
+    const digest = `sha256:${createHash('sha256').update(TOKEN).digest('hex')}`;
+    expect(() => Credentials.read(`shop client ${TOKEN}\nann operator ${digest}`, 'tokens')).toThrow(
+      /tokens:2: the token is that of a line before/,
+    );
+    expect(() => Credentials.read(`shop client ${TOKEN}\nshop operator ${OTHER}`, 'tokens')).toThrow(
+      /tokens:2: the name has another role in a line before/,
+    );
+    expect(() => Credentials.read(`shop client ${TOKEN}\nshop client ${OTHER}`, 'tokens')).not.toThrow();
   });
 
   test.each(['', '# none\n\n'])('is refused without a token: %j', (text) => {

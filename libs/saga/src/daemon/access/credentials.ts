@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { SagaConfigurationError } from '../../errors.js';
-import { shown } from '../../shared/shown-value.js';
 
 /**
  * What a caller may do. `viewer`: read. `client`: also start sagas and send signals, as a program does. `operator`:
@@ -40,12 +39,13 @@ export class Credentials {
   static read(text: string, file: string): Credentials {
     const problems: string[] = [];
     const lines = text.split(/\r?\n/).map((line) => line.replace(/(^|\s)#.*/, '').trim());
-    const all = lines.flatMap((line, n) => {
-      if (line === '') return [];
+    const all: Credential[] = [];
+    lines.forEach((line, n) => {
+      if (line === '') return;
       const read = readLine(line);
-      if (typeof read !== 'string') return [read];
-      problems.push(`${file}:${n + 1}: ${read}`);
-      return [];
+      const flaw = typeof read === 'string' ? read : doubleOf(read, all);
+      if (flaw === undefined) all.push(read as Credential);
+      else problems.push(`${file}:${n + 1}: ${flaw}`);
     });
     if (problems.length === 0 && all.length === 0)
       problems.push(`${file} has no token; write lines of a name, a role and a token`);
@@ -88,17 +88,28 @@ export class Credentials {
   }
 }
 
+/** A second line with one token would never apply. A name can have several tokens: the old one, and the new one. */
+function doubleOf({ caller, digest }: Credential, before: readonly Credential[]): string | undefined {
+  if (before.some((one) => one.digest.equals(digest)))
+    return 'the token is that of a line before; give another one';
+  const isOther = before.some((one) => one.caller.name === caller.name && one.caller.role !== caller.role);
+  return isOther ? 'the name has another role in a line before; give another name' : undefined;
+}
+
+/** What is wrong with a line is said without its words: any of them may be the token. */
 function readLine(line: string): Credential | string {
   const [name, role, token, ...rest] = line.split(/\s+/);
   if (token === undefined || rest.length > 0)
     return 'write a name, a role and a token, with spaces between them';
-  if (!NAME.test(name!)) return `the name ${shown(name)} is invalid; use letters, digits, and . @ _ -`;
+  if (!NAME.test(name!)) return 'the name is invalid; use letters, digits, and . @ _ -';
   const known = ROLES.find((one) => one === role);
-  if (!known) return `the role ${shown(role)} is unknown; give one of ${ROLES.join(', ')}`;
+  if (!known) return `the role is unknown; give one of ${ROLES.join(', ')}`;
   return flawOf(token) ?? credentialOf({ name, role: known }, token);
 }
 
 function flawOf(token: string): string | undefined {
+  if (/^sha256:/i.test(token) && !DIGEST.test(token))
+    return 'sha256: must be followed by the 64 hexadecimal digits of the digest';
   if (token.length >= SHORTEST_TOKEN && !/\s/.test(token)) return undefined;
   return `the token must have at least ${SHORTEST_TOKEN} characters, and no spaces. Make one with: openssl rand -hex 24`;
 }

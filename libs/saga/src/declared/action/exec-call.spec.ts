@@ -37,6 +37,20 @@ describe('a command', () => {
     expect(JSON.parse(readFileSync(join(folder, 'in.json'), 'utf8'))).toEqual({ sku: 'cup' });
   });
 
+  test('has ended when it exits, also if a process that it has started holds its output', async () => {
+    const began = performance.now();
+    const { outcome } = await run(
+      withSteps(
+        script('daemon.sh', 'echo before; sleep 30 & echo after; exit 0', '').replace(
+          '} }',
+          '}, timeout: 20s }',
+        ),
+      ),
+    );
+    expect(outcome.results).toEqual({ work: 'before\nafter' });
+    expect(performance.now() - began).toBeLessThan(15_000);
+  });
+
   test('gets its arguments as they are, without a shell', async () => {
     const { outcome } = await run(
       withSteps('say: { exec: { command: [printf, "%s", "{{ input.text }}"] } }'),

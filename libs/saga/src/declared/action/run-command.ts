@@ -29,6 +29,11 @@ export type CommandOutcome =
 
 /** Milliseconds between the request to end and the end by force. */
 const GRACE = 5_000;
+/**
+ * Milliseconds without output after which a command that has exited is over. A process that it started in the background,
+ * and that goes on, may hold its output open.
+ */
+const QUIET = 1_000;
 /** Characters of standard error that are kept. */
 const LONGEST_ERROR = 2_000;
 
@@ -56,6 +61,7 @@ class RunningCommand {
   private error = '';
   private interrupted: string | undefined;
   private killing: NodeJS.Timeout | undefined;
+  private ending: NodeJS.Timeout | undefined;
   private readonly onAbort = (): void => this.end(reasonOf(this.signal));
 
   constructor(
@@ -69,10 +75,15 @@ class RunningCommand {
     child.on('exit', () => {
       // What it has started must not outlive it, or its output would stay open.
       if (this.interrupted !== undefined) this.signalGroup('SIGKILL');
+      this.ending = setTimeout(() => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      }, QUIET);
     });
     child.on('close', (code, by) => this.closed(code, by));
     child.stdout?.on('data', (part: Buffer) => this.received(part));
     child.stderr?.setEncoding('utf8').on('data', (part: string) => {
+      this.ending?.refresh();
       this.error = (this.error + part).slice(-LONGEST_ERROR);
     });
     // A command that does not read its input closes it.
@@ -81,6 +92,7 @@ class RunningCommand {
   }
 
   private received(part: Buffer): void {
+    this.ending?.refresh();
     this.bytes += part.length;
     if (this.bytes <= this.command.maxBytes) this.output.push(part);
     else this.end(`wrote more than ${this.command.maxBytes} bytes. Set maxBytes, or write less`);
@@ -115,6 +127,7 @@ class RunningCommand {
 
   private settled(outcome: CommandOutcome): void {
     clearTimeout(this.killing);
+    clearTimeout(this.ending);
     this.signal.removeEventListener('abort', this.onAbort);
     this.done(outcome);
   }

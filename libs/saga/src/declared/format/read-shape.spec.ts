@@ -5,6 +5,16 @@ const GET = 'http: { url: "http://stock/" }';
 describe('a problem in a file', () => {
   test.each<[what: string, text: string, problem: string]>([
     ['invalid YAML', 'saga: order\nsteps: [', '2:9: '],
+    [
+      'a second document',
+      'saga: order\nsteps: {}\n---\nsaga: other\nsteps: {}',
+      '3:1: source contains multiple documents',
+    ],
+    [
+      'an unknown tag',
+      withSteps('get: !include other.yaml'),
+      '3:8: unresolved tag: !include. Correct the YAML',
+    ],
     ['an empty file', '', "1:1: the file is empty; begin with 'saga: <name>' and 'steps:'"],
     ['a text', 'order', "1:1: the file is 'order'; give a map"],
     ['no steps', 'saga: order', "1:1: the file has no 'steps'; add 'steps'"],

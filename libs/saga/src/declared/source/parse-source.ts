@@ -7,7 +7,7 @@ import type { Located, LocatedEntry } from './located.js';
 export type ReportAt = (at: Place, ...problem: Parameters<Report>) => void;
 
 /** The longest file, in characters. */
-const LONGEST = 256 * 1024;
+export const LONGEST = 256 * 1024;
 /** The number of lists and maps inside each other. JSONata and the JSON of results need far fewer. */
 const DEEPEST = 64;
 /** The number of values in a file, those that aliases repeat included. */
@@ -53,11 +53,13 @@ function parsed(library: typeof yaml, text: string, report: ReportAt): Located |
   const document = library.parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
-    logLevel: 'silent',
+    // It would not report a second document.
+    logLevel: 'error',
   });
-  for (const { message, pos } of document.errors)
+  const flaws = [...document.errors, ...document.warnings];
+  for (const { message, pos } of flaws)
     report(placeIn(lines, pos[0]), firstLine(message), 'Correct the YAML');
-  if (document.errors.length > 0) return undefined;
+  if (flaws.length > 0) return undefined;
   if (document.contents === null) {
     report(START, 'the file is empty', "begin with 'saga: <name>' and 'steps:'");
     return undefined;
