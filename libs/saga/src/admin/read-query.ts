@@ -1,3 +1,4 @@
+import { isKey } from '../engine/payload/storable-key.js';
 import { toMilliseconds } from '../definition/options/duration.js';
 import { unknownFlaw } from '../shared/read-object.js';
 import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
@@ -72,7 +73,9 @@ export function readTaskQuery(query: Query): TaskFilter {
 export function readOne(name: string, query: Query, refuse: Refuse): string | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;
-  return typeof value === 'string' ? value : refuse(`${name} is ${shown(value)}; give it only once`);
+  if (typeof value !== 'string') return refuse(`${name} is ${shown(value)}; give it only once`);
+  // PostgreSQL has no such text.
+  return isKey(value, Infinity) ? value : refuse(`${name} must be text without NUL or half surrogate pairs`);
 }
 
 /** What is given of a filter. @throws SagaValidationError if there are problems */
