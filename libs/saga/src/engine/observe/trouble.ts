@@ -18,7 +18,7 @@ export interface TroubleWords {
   /** What fails, as the subject of a sentence: 'Claiming'. */
   readonly what: string;
   /** What does not happen as long as it fails; a sentence without its full stop. */
-  readonly meanwhile: string;
+  readonly meanwhile: string | ((error: unknown) => string);
 }
 
 /**
@@ -48,7 +48,9 @@ export class Trouble {
     this.told = message;
     this.toldAt = now;
     const lasts = this.failures === 1 ? '' : `, ${this.failures} times in ${seconds(now - this.since)}`;
-    log[this.ports.isTransient(error) ? 'warn' : 'error'](`${what} failed${lasts}: ${message}. ${meanwhile}`);
+    const then = typeof meanwhile === 'string' ? meanwhile : meanwhile(error);
+    const level = this.ports.isTransient(error) ? 'warn' : 'error';
+    log[level](`${what} failed${lasts}: ${message.replace(/\.$/, '')}. ${then}`);
   }
 
   /** It has succeeded. */

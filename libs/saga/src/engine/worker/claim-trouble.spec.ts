@@ -1,3 +1,4 @@
+import { SagaCodecError } from '../../errors.js';
 import { ClaimTrouble } from './claim-trouble.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import { SagaObservers } from '../observe/saga-observers.js';
@@ -33,6 +34,12 @@ describe('a claim that fails', () => {
       'warn Claiming failed: lost the connection. This worker runs no due sagas until a claim succeeds',
     ]);
     expect(counted).toEqual([new Error('lost the connection')]);
+  });
+
+  test('because this process cannot decode a saga says that the others run', () => {
+    const { trouble, lines } = scene();
+    trouble.met(new SagaCodecError('The key k-1 is absent.', 's-1', 'k-1'));
+    expect(lines).toEqual(['error Claiming failed: The key k-1 is absent. The other due sagas run']);
   });
 
   test('is an error if it does not pass by itself', () => {

@@ -1,3 +1,4 @@
+import { SagaCodecError } from '../../errors.js';
 import type { Clock } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
@@ -11,7 +12,7 @@ export interface ClaimTroublePorts {
   readonly observers: SagaObservers;
 }
 
-/** Claims that fail: while they do, nothing that is due is run here. */
+/** Claims that fail: while they do, no saga that is due runs here. */
 export class ClaimTrouble extends Trouble {
   constructor({ store, clock, log, observers }: ClaimTroublePorts) {
     super(
@@ -20,7 +21,14 @@ export class ClaimTrouble extends Trouble {
         count: (error) => observers.claimFailed(error),
         ...{ clock, log },
       },
-      { what: 'Claiming', meanwhile: 'This worker runs no due sagas until a claim succeeds' },
+      { what: 'Claiming', meanwhile },
     );
   }
+}
+
+/** A claim that returns what this process cannot decode still brings the others. */
+function meanwhile(error: unknown): string {
+  return error instanceof SagaCodecError
+    ? 'The other due sagas run'
+    : 'This worker runs no due sagas until a claim succeeds';
 }
