@@ -259,11 +259,12 @@ export class LockstepSaga implements Play {
     const { attempt, call } = held;
     const { kind, node, key } = attempt;
     const isUnwanted = kind === 'run' && !goesOn(this.graph, this.state, node.name);
+    const isInDoubt = stepState(this.state, key).unknown;
     if (isUnwanted) await becomes(() => (call.aborted ? undefined : `${key} is not aborted`));
     else if (call.aborted) throw new Error(`${kind} ${key} is aborted, but required`);
     this.inProgress = this.inProgress.filter((other) => other !== held);
     const value = `${key} ${this.entries.length}`;
-    const outcome = scriptedOutcome(attempt, move, isUnwanted, value);
+    const outcome = scriptedOutcome(attempt, move, { isUnwanted, isInDoubt }, value);
     call.end(outcome.ending);
     if (outcome.found) {
       const isProbe = (other: Call) => other.kind === 'probe' && other.key === key;

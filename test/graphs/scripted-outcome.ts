@@ -16,13 +16,22 @@ export interface Fate {
 /** Failures are for the others: what is not possible for an attempt gives way to progress. */
 const GOES_WELL: Move['kind'][] = ['begin', 'succeed', 'wait', 'crash', 'interrupt', 'cancel', 'abort'];
 
-/** @param isUnwanted its signal has aborted: its effect before that is unknown */
-export function scriptedOutcome(attempt: Attempt, move: Move, isUnwanted: boolean, value: string): Fate {
+/** What the machine knows of an attempt that ends. */
+export interface Known {
+  /** Its signal has aborted: its effect before that is unknown. */
+  readonly isUnwanted: boolean;
+  /** An earlier attempt may have taken effect: a probe does not say that none has. */
+  readonly isInDoubt: boolean;
+}
+
+export function scriptedOutcome(attempt: Attempt, move: Move, known: Known, value: string): Fate {
+  const { isUnwanted, isInDoubt } = known;
   const { kind, node } = attempt;
   const goesWell = GOES_WELL.includes(move.kind);
   if (kind === 'compensate') return goesWell ? undone(attempt) : notUndone(attempt, move);
   if (kind === 'probe') {
-    const found = goesWell ? { done: value } : move.kind === 'timeout' ? 'unknown' : 'not-done';
+    const isUnknown = move.kind === 'timeout' || isInDoubt;
+    const found = goesWell ? { done: value } : isUnknown ? 'unknown' : 'not-done';
     return { ...fateFound(attempt, move, value, found), ending: { type: 'return', value: found } };
   }
   if (goesWell) return { ...done(attempt, value), ending: { type: 'return', value } };
@@ -31,9 +40,15 @@ export function scriptedOutcome(attempt: Attempt, move: Move, isUnwanted: boolea
   const effect = what === 'unknown' && node.probe === undefined && move.pick % 2 === 0;
   const ending: Ending = { type: 'throw', what, effect };
   const isUnknown = what === 'unknown' || (what === 'error' && isUnwanted);
+  if (!isUnknown && isInDoubt && node.probe !== undefined) {
+    const isFound = move.pick % 2 === 0;
+    const fate = isFound ? done(attempt, value) : failed(attempt, move, false);
+    return { ...fate, ending, found: isFound ? { done: value } : 'unknown' };
+  }
   if (!isUnknown || node.transactional) return { ...failed(attempt, move, false), ending };
   if (node.probe === undefined) return { ...failed(attempt, move, true), ending };
-  const found = ([{ done: value }, 'not-done', 'unknown'] as const)[move.pick % 3]!;
+  const answers = [{ done: value }, isInDoubt ? 'unknown' : 'not-done', 'unknown'] as const;
+  const found = answers[move.pick % 3]!;
   return { ...fateFound(attempt, move, value, found), ending, found };
 }
 

@@ -327,4 +327,10 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     replace: "log[this.ports.isTransient(error) ? 'debug' : 'error'](",
     killers: [specs('claim-trouble')],
   },
+  {
+    name: 'ask a probe only about the attempt that has just ended',
+    find: 'if (!event.unknown && !attempt.isInDoubt) return event;',
+    replace: 'if (!event.unknown) return event;',
+    killers: [specs('testing/probes')],
+  },
 ];

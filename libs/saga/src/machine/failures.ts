@@ -51,7 +51,7 @@ export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'s
     changeStep(step, {
       status: again ? 'waiting' : 'failed',
       failures,
-      unknown: before.unknown || event.unknown,
+      unknown: !event.notDone && (before.unknown || event.unknown),
       retryAt: again ? now + nextDelay(retry, failures, event) : undefined,
       errors: withError(step, event.error, now, 'step'),
       active: false,

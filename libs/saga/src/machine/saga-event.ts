@@ -18,6 +18,8 @@ export type SagaEvent =
       readonly kind: 'error' | 'rejected' | 'timeout';
       /** True: it may have taken effect all the same. */
       readonly unknown: boolean;
+      /** The probe says that neither this attempt nor an earlier one has taken effect. */
+      readonly notDone?: true;
     } & AttemptFailed)
   /** `when` said no. */
   | { readonly type: 'condition-false'; readonly step: string }

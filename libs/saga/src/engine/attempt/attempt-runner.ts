@@ -58,7 +58,9 @@ export class AttemptRunner {
   ): Promise<SagaEvent> {
     const event = await this.attempted(attempt, invoke, transaction);
     const { probe } = attempt.action.node;
-    if (event.type !== 'step-failed' || !event.unknown || probe === undefined) return event;
+    if (event.type !== 'step-failed' || probe === undefined) return event;
+    // Whether an earlier attempt has taken effect may be in doubt as well, such as one that was lost with its worker.
+    if (!event.unknown && !attempt.isInDoubt) return event;
     if (attempt.isBrokenOff) return event;
     const question = attempt.probe();
     const answer = await this.probed(question, invoke, event);
@@ -130,7 +132,7 @@ export class AttemptRunner {
       probe.messages.close();
     }
     this.ended(probe, watch, { type: 'step-completed', step: probe.step });
-    if (answer === 'not-done') return { ...failed, unknown: false };
+    if (answer === 'not-done') return { ...failed, unknown: false, notDone: true };
     if (done) return this.completed(probe, done.result);
     if (answer !== 'unknown') {
       this.options.log.warn(

@@ -76,6 +76,11 @@ export class StepAttempt {
     return attemptOf(this.action.kind, stepState(this.state, this.action.key));
   }
 
+  /** An earlier attempt may have taken effect. */
+  get isInDoubt(): boolean {
+    return stepState(this.state, this.action.key).unknown;
+  }
+
   /** Milliseconds; undefined: as long as it takes. */
   get timeout(): number | undefined {
     const { kind, node } = this.action;
