@@ -193,8 +193,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'forget that an earlier attempt may have taken effect',
-    find: 'unknown: before.unknown || event.unknown,',
-    replace: 'unknown: event.unknown,',
+    find: 'unknown: !event.notDone && (before.unknown || event.unknown),',
+    replace: 'unknown: !event.notDone && event.unknown,',
     killers,
   },
   {

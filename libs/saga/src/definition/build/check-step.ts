@@ -189,12 +189,29 @@ function checkMethod(method: string, methods: SagaMethods, report: Report): void
   if (method === 'then') {
     report('an object with a method then() is treated as a promise wherever it is awaited', 'rename it');
   }
+  if (HOOKS.includes(method))
+    report('Nest calls a method of this name itself, at start-up or at shutdown', 'rename it');
   if (!methods.all.includes(method)) report('@Step can only decorate a method', 'turn it into a method');
 }
+
+/** The methods that Nest calls on every provider that has them. */
+const HOOKS: readonly string[] = [
+  'onModuleInit',
+  'onApplicationBootstrap',
+  'onModuleDestroy',
+  'beforeApplicationShutdown',
+  'onApplicationShutdown',
+];
 
 function checkCompensation(options: AnyNodeOptions, methods: SagaMethods, report: Report): void {
   const { compensate } = options;
   if (compensate === undefined) return;
+  if (HOOKS.includes(compensate)) {
+    report(
+      `compensate is '${compensate}', which Nest calls itself, at start-up or at shutdown`,
+      'rename the method',
+    );
+  }
   if (!methods.all.includes(compensate)) {
     report(
       `compensate ${shown(compensate)} is not a method of ${methods.className}`,

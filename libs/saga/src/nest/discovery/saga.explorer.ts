@@ -14,7 +14,7 @@ import type { Invoker } from '../../engine/ports/invoker.js';
 import { uncheckableInputs } from '../input/class-input.js';
 import { providerMethods } from './provider-methods.js';
 import { uninjectedParameters } from './injected-parameters.js';
-import { classThat, instanceOf, isClass, type Wrapper } from './provided-class.js';
+import { classThat, instanceOf, type Wrapper } from './provided-class.js';
 import { type RegisteredHandler, SagaRegistry, type RegisteredSaga } from './saga.registry.js';
 
 type Method = (context: object, payload?: unknown) => unknown;
@@ -110,17 +110,16 @@ function provided(
   return [...found.values()];
 }
 
-function sagaOf({ metatype }: Wrapper): Type | undefined {
-  return isClass(metatype) && SagaMetadata.sagaOf(metatype) ? metatype : undefined;
+function sagaOf(wrapper: Wrapper): Type | undefined {
+  return classThat((type) => SagaMetadata.sagaOf(type) !== undefined, wrapper);
 }
 
 /** A class whose steps would never run. A class that is only extended is no provider. */
-function undecorated({ metatype }: Wrapper): string[] {
-  if (!isClass(metatype) || SagaMetadata.sagaOf(metatype)) return [];
-  const [first] = SagaMetadata.stepsOf(metatype);
-  return first
-    ? [`${metatype.name} has steps (${first.method}), but is not a saga. Decorate the class with @Saga()`]
-    : [];
+function undecorated(wrapper: Wrapper): string[] {
+  const type = classThat((one) => SagaMetadata.stepsOf(one).length > 0, wrapper);
+  if (!type || SagaMetadata.sagaOf(type)) return [];
+  const [first] = SagaMetadata.stepsOf(type);
+  return [`${type.name} has steps (${first!.method}), but is not a saga. Decorate the class with @Saga()`];
 }
 
 /** Checks the classes that Nest instantiates. Factories and values get their parameters from the application. */
