@@ -104,9 +104,15 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'begin a transaction though the lease may have run out',
-    find: 'if (!host.isLeaseSafe) throw new NotNow();',
-    replace: '',
+    find: 'if (!host.isLeaseSafe || attempt.abortedBy) throw new NotNow();',
+    replace: 'if (attempt.abortedBy) throw new NotNow();',
     killers,
+  },
+  {
+    name: 'call a transactional step that was cancelled while its transaction began',
+    find: 'if (!host.isLeaseSafe || attempt.abortedBy) throw new NotNow();',
+    replace: 'if (!host.isLeaseSafe) throw new NotNow();',
+    killers: [specs('run/saga-run')],
   },
   {
     name: 'make a transaction again whose commit was not acknowledged',

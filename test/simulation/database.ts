@@ -58,7 +58,12 @@ export class Database {
     private readonly timeline: Timeline,
     private readonly checker: InvariantChecker,
   ) {
-    this.memory = new MemorySagaStore({ now: () => EPOCH + timeline.now, wakeup: this.hub.wakeup() });
+    this.memory = new MemorySagaStore({ now: () => this.now, wakeup: this.hub.wakeup() });
+  }
+
+  /** Milliseconds since the epoch. */
+  private get now(): number {
+    return EPOCH + this.checker.time.now;
   }
 
   get isDown(): boolean {
@@ -77,7 +82,7 @@ export class Database {
       void this.start([saga], lease);
       this.hub.announce({ type: 'due' });
     });
-    return { created: true, leased: false, now: EPOCH + this.timeline.now };
+    return { created: true, leased: false, now: this.now };
   }
 
   async checkpoint(checkpoints: readonly Checkpoint[], worker: string): Promise<CheckpointResult[]> {
@@ -197,7 +202,7 @@ export class Database {
 
   /** Reads the stored locks immediately. It reports findings later, so that nothing waits for it. */
   private async checkLocks(): Promise<void> {
-    const now = EPOCH + this.timeline.now;
+    const { now } = this;
     this.checker.locks.stored(await this.withLocks(), now);
   }
 

@@ -11,7 +11,11 @@ import type {
 } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { isDropped } from '../oracle/is-dropped.js';
+import { DatabaseTime } from './clock-steps.js';
+import { describeState } from './describe-state.js';
+import { DurationChecker } from './duration-checker.js';
 import { effectKey, effectKeyOf, partsOfKey } from './effect-key.js';
+import { hasAdvanced } from './has-advanced.js';
 import { HeartbeatChecker } from './heartbeat-checker.js';
 import { LockChecker } from './lock-checker.js';
 import { mayBegin } from './may-begin.js';
@@ -53,6 +57,9 @@ export class InvariantChecker {
   readonly locks: LockChecker;
   readonly slots: SlotChecker;
   readonly heartbeats: HeartbeatChecker;
+  private readonly durations: DurationChecker;
+  /** The database's clock. */
+  readonly time: DatabaseTime;
   /** Called for each attempt of a pivot, as it starts. */
   onPivot: (id: string) => void = () => undefined;
 
@@ -64,9 +71,11 @@ export class InvariantChecker {
     private readonly isLogging: boolean,
   ) {
     const violate = (promise: Promised, what: string) => this.violate(promise, what);
-    this.messages = new MessageChecker(timeline, violate);
+    this.time = new DatabaseTime(timeline);
+    this.durations = new DurationChecker(this.time, violate);
+    this.messages = new MessageChecker(this.time, violate);
     this.locks = new LockChecker(this.books, violate);
-    this.slots = new SlotChecker(violate, () => this.timeline.now);
+    this.slots = new SlotChecker(violate, () => this.time.now);
     this.heartbeats = new HeartbeatChecker(timeline, violate);
   }
 
@@ -94,10 +103,11 @@ export class InvariantChecker {
       saga.correlationId,
       saga.limitKey,
     );
+    this.durations.stored(book, saga);
     this.books.set(saga.id, book);
     this.note(() => `${saga.id} (${saga.name}) is stored${result?.leased ? ` for ${lease.worker}` : ''}`);
     if (!result?.leased) return;
-    Object.assign(book, { epoch: 1, holder: lease.worker, leaseEnds: this.timeline.now + lease.duration });
+    Object.assign(book, { epoch: 1, holder: lease.worker, leaseEnds: this.time.now + lease.duration });
   }
 
   claimed(saga: StoredSaga, { lease, sagas }: ClaimRequest): void {
@@ -108,13 +118,13 @@ export class InvariantChecker {
     if (book.holder !== undefined) {
       book.wasTakenOver = true;
       if (book.holder !== lease.worker) book.overtaken.add(book.holder);
-      if (this.timeline.now < book.leaseEnds - ROUNDING)
+      if (this.time.now < book.leaseEnds - ROUNDING)
         this.violate('I5', `${saga.id} is claimed by ${lease.worker} while it is leased to ${book.holder}`);
     }
     Object.assign(book, {
       epoch: saga.epoch,
       holder: lease.worker,
-      leaseEnds: this.timeline.now + lease.duration,
+      leaseEnds: this.time.now + lease.duration,
     });
     const hadLock = book.lockHeld;
     book.lockHeld = saga.lock?.held ?? false;
@@ -132,7 +142,7 @@ export class InvariantChecker {
         other.graph.name === saga.name &&
         (!keyed || other.limitKey === book.limitKey) &&
         other.holder !== undefined &&
-        this.timeline.now < other.leaseEnds,
+        this.time.now < other.leaseEnds,
     );
     if (leased.length > limit)
       this.violate('I14', `${leased.length} of ${saga.name} are leased, ${limit} may be`);
@@ -142,7 +152,7 @@ export class InvariantChecker {
     const { id } = held;
     const book = this.books.get(id)!;
     this.heartbeats.renewed(held, book);
-    if (book.holder === worker) book.leaseEnds = this.timeline.now + duration;
+    if (book.holder === worker) book.leaseEnds = this.time.now + duration;
     else this.violate('I5', `${worker} renews ${id}, which is ${book.holder}'s`);
   }
 
@@ -158,7 +168,7 @@ export class InvariantChecker {
     // Sent before, and answered again.
     if (number <= book.checkpoints) return;
     book.checkpoints = number;
-    this.note(() => `${worker} saves ${id}: ${describe(state)}${release ? ', and gives it back' : ''}`);
+    this.note(() => `${worker} saves ${id}: ${describeState(state)}${release ? ', and gives it back' : ''}`);
     if (epoch !== book.epoch || book.holder !== worker)
       this.violate(
         'I5',
@@ -182,7 +192,7 @@ export class InvariantChecker {
       this.note(() => `${saga.id} is asked to roll back`);
       return;
     }
-    this.note(() => `${saga.id} is changed by an operator: ${describe(edit.state)}`);
+    this.note(() => `${saga.id} is changed by an operator: ${describeState(edit.state)}`);
     if (edit.state.failure?.kind === 'cancelled' && edit.state.status === 'compensating')
       book.cancelAccepted = true;
     this.changed(book, saga.state, true);
@@ -208,10 +218,12 @@ export class InvariantChecker {
     const text = `${kind} ${parts.key}~${parts.round} of ${ctx.sagaId}`;
     this.note(() => `${worker} calls ${text}, attempt ${ctx.attempt}`);
     // A probe only asks.
-    if (kind !== 'probe' && book.overtaken.has(worker) && book.holder !== worker)
+    const isOvertaken = book.overtaken.has(worker) && book.holder !== worker;
+    if (kind !== 'probe' && isOvertaken && !this.time.hasCutLeases)
       this.violate('I6', `${worker} begins ${text}; it was overtaken by ${book.holder ?? 'another'}`);
     const id = `${kind} ${parts.key}~${parts.round}`;
     if (kind === 'run') this.run(book, { node, ctx, worker }, parts, text);
+    this.durations.called(book, text);
     if (kind === 'run' && node.pivot) this.onPivot(book.id);
     if (kind === 'run' && node.wait) this.messages.called(book, node, `${parts.key}~${parts.round}`, payload);
     if (kind === 'undo') this.undone(book, node, parts, ctx, text);
@@ -256,7 +268,8 @@ export class InvariantChecker {
       this.violate('I11', `${text} begins again, and had taken effect or may yet`);
     // In one attempt, a transaction may be tried again; and what is recorded first may be long in being
     // recorded.
-    if (!node.rateLimit || node.transactional || !node.idempotent || !this.isQuick) return;
+    if (!node.rateLimit || node.transactional || !node.idempotent || !this.isQuick || this.time.hasStepped)
+      return;
     const limit = `${book.graph.name} ${step} ${node.rateLimit.key?.(ctx as never) ?? ''}`;
     const times = this.begun.get(limit) ?? [];
     this.begun.set(limit, [...times, this.timeline.now].slice(-20));
@@ -322,6 +335,7 @@ export class InvariantChecker {
   private changed(book: SagaRecord, state: SagaState, isByHand = false): void {
     const before = book.state;
     this.messages.changed(book, state);
+    this.durations.changed(book, before, state);
     if (
       isTerminal(before.status) &&
       state.status !== before.status &&
@@ -370,21 +384,6 @@ export class InvariantChecker {
   }
 }
 
-/** A part of it has ended, or has started in a way that happens only once. */
-function hasAdvanced(before: SagaState, after: SagaState): boolean {
-  if (before.status !== after.status) return true;
-  return [...after.steps].some(([key, { status, failures, compensationFailures, wait }]) => {
-    const was = stepState(before, key);
-    const isNews = status !== 'pending' && status !== 'waiting' && status !== 'compensating';
-    return (
-      (isNews && status !== was.status) ||
-      (wait !== undefined && was.wait === undefined) ||
-      failures > was.failures ||
-      compensationFailures > was.compensationFailures
-    );
-  });
-}
-
 /** A call without a waiter may still arrive. Its effect is then refused, or found by the final checks. */
 function isStillGoingOn({ underWay }: Effect): boolean {
   return underWay > 0;
@@ -393,11 +392,4 @@ function isStillGoingOn({ underWay }: Effect): boolean {
 function isByHandOf(before: SagaState, after: SagaState, key: string): boolean {
   const [was, is] = [stepState(before, key).status, stepState(after, key).status];
   return was !== is && (is === 'completed' || is === 'compensated');
-}
-
-function describe(state: SagaState): string {
-  const steps = [...state.steps].map(([key, { status, unknown, round, pruned, continued }]) => {
-    return `${key}${round > 1 ? `~${round}` : ''} ${status}${unknown ? '?' : ''}${pruned ? ' (cut)' : ''}${continued ? ' (dropped)' : ''}`;
-  });
-  return `${state.status}${state.rollbackTo === undefined ? '' : ` to ${state.rollbackTo}`} [${steps.join(', ')}]`;
 }

@@ -39,6 +39,7 @@ export const PROMISES = {
   I37: 'The next attempt of a step receives its last stored heartbeat, and an attempt without one in time ends',
   I38: 'A saga runs in processes that have its version, and by the graph of that version',
   I39: 'A tick of a schedule starts at most one saga, and one if processes run then, unless an earlier saga overlaps',
+  I40: 'No deadline and no delay ends before its time, except by what the clock of the database was set forward',
 } as const;
 
 export type Promised = keyof typeof PROMISES;

@@ -17,6 +17,11 @@ export class SagaRecord {
   readonly overtaken = new Set<string>();
   /** Workers may have been lost: more may have begun than anybody knows. */
   wasTakenOver = false;
+  /** `DatabaseTime.passed` at its start. */
+  storedAt = 0;
+  /** Milliseconds. Undefined: there is none. */
+  delay: number | undefined;
+  timeout: number | undefined;
   /** The number of operators' actions on it. What follows is their decision. */
   operated = 0;
   cancelAccepted = false;

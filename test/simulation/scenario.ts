@@ -2,6 +2,7 @@ import { Rng, type Dice } from './rng.js';
 import { FAMILIES, type FamilyMember, familyPlanOf } from './families.js';
 import { type MessagePlan, messagePlanOf, RELAYS } from './message-plan.js';
 import { HEARTBEATS, LIMIT_KEYS, randomSagas, SCHEDULES, type SimulatedSaga, WAITS } from './random-saga.js';
+import { CLOCK_STEPS, type ClockStep, clockSteps } from './clock-steps.js';
 import { EPOCH } from './simulated-clock.js';
 import { VERSIONS } from './versions.js';
 
@@ -130,6 +131,7 @@ export interface Scenario {
   /** Methods publish messages. */
   readonly publishes: boolean;
   readonly weather: Weather;
+  readonly clockSteps: readonly ClockStep[];
   /** From then on (ms) nothing goes wrong any more. */
   readonly calm: number;
   /** The last tick of a schedule, in milliseconds since the epoch. */
@@ -147,7 +149,7 @@ export const PIVOT_CALLS = 'calls in pivots';
 /** What is left out of scenarios that publish nothing. */
 export const MESSAGES = 'messages';
 /** What the latest scenarios have, to be left out of those that are older. */
-export const LATER: readonly string[] = [VERSIONS, LIMIT_KEYS, SCHEDULES];
+export const LATER: readonly string[] = [VERSIONS, LIMIT_KEYS, SCHEDULES, CLOCK_STEPS];
 /** What those calls of operators are called that concern families. */
 const FAMILY_CALL = 'family call';
 /** Takeovers without progress after which a saga is stuck. */
@@ -216,6 +218,7 @@ export function scenarioOf(seed: number, without: ReadonlySet<string> = new Set(
     messages: messagePlanOf(chance, { calm, processes: processesOf({ workers }) }, isLeftOut),
     publishes: !isLeftOut(MESSAGES) && chance.for(MESSAGES).happens(0.5),
     weather,
+    clockSteps: clockSteps(chance, calm, isLeftOut),
     ...{ calm, scheduledUntil },
     isLeftOut,
   };
@@ -254,7 +257,8 @@ function familyCall(dice: Dice, name: string, starts: readonly Start[]): Operato
 }
 
 /** The names of all that can be left out of it. */
-export function partsOf({ starts, faults, calls, sendings, sagas, messages }: Scenario): string[] {
+export function partsOf(scenario: Scenario): string[] {
+  const { starts, faults, calls, sendings, clockSteps: steppings, sagas, messages } = scenario;
   const steps = sagas.flatMap(({ graph }, n) => [...graph.steps.keys()].map((step) => `step ${n}.${step}`));
   const options = sagas.flatMap((_, n) => [`timeout ${n}`, `lock ${n}`, `concurrency ${n}`]);
   const weather = ['lost', 'unanswered', 'late', 'hints', 'failing', 'slow participants'].map(
@@ -266,7 +270,7 @@ export function partsOf({ starts, faults, calls, sendings, sagas, messages }: Sc
   const beats = sagas.flatMap(({ graph }, n) =>
     [...graph.steps.values()].filter((node) => node.heartbeat).map(({ name }) => `heartbeat ${n}.${name}`),
   );
-  const events = [...starts, ...faults, ...calls, ...sendings].map(({ name }) => name);
+  const events = [...starts, ...faults, ...calls, ...sendings, ...steppings].map(({ name }) => name);
   const relayed = [...(messages?.publications ?? []), ...(messages?.crashes ?? [])].map(({ name }) => name);
   return [
     ...events,

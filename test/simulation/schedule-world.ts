@@ -1,4 +1,4 @@
-import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { type SagaGraph, sagaLabel } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { SagaSchedule } from '../../libs/saga/src/definition/options/schedule-options.js';
 import { SagaObservers } from '../../libs/saga/src/engine/observe/saga-observers.js';
 import { SagaSchedules } from '../../libs/saga/src/engine/schedule/saga-schedules.js';
@@ -56,7 +56,9 @@ export class ScheduleWorld {
   ) {
     this.chance = new Rng(seed);
     this.dice = this.chance.for('schedules');
-    this.database = new Database(this.timeline, new InvariantChecker(this.timeline, new Map(), true, false));
+    const graph = graphOf(rules);
+    const graphs = new Map([[sagaLabel(graph), graph]]);
+    this.database = new Database(this.timeline, new InvariantChecker(this.timeline, graphs, true, false));
     this.weather = { ...CALM, ...(this.dice.happens(0.8) && { lost: 0.1, unanswered: 0.15 }) };
   }
 

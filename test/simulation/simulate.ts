@@ -123,6 +123,11 @@ class Simulation {
     for (const start of scenario.starts) timeline.after(start.at, () => this.start(start));
     for (const fault of scenario.faults) timeline.after(fault.at, () => this.inject(fault));
     for (const call of scenario.calls) timeline.after(call.at, () => void this.operate(call));
+    for (const { name, at, by } of scenario.clockSteps)
+      timeline.after(at, () => {
+        this.checker.note(() => `${name}: the database's clock is set by ${by} ms`);
+        this.checker.time.step(by);
+      });
     for (const sending of scenario.sendings) timeline.after(sending.at, () => this.send(sending));
     for (const { at, worker, call } of scenario.messages?.crashes ?? [])
       timeline.after(at, () => this.processes[worker]!.crashInRelayCall(call));
@@ -325,7 +330,7 @@ class Simulation {
   /** Sagas will start by their schedule. */
   private get isScheduled(): boolean {
     const { sagas, scheduledUntil } = this.scenario;
-    return EPOCH + this.timeline.now < scheduledUntil + LOOK && sagas.some(({ graph }) => graph.schedule);
+    return EPOCH + this.checker.time.now < scheduledUntil + LOOK && sagas.some(({ graph }) => graph.schedule);
   }
 
   private allRest(): boolean {

@@ -59,6 +59,7 @@ const FOUND_WITH_HEARTBEATS: readonly (readonly [seed: number, what: string])[] 
 /** Before there were versions, schedules and keys of limits; seeds that had not been played before. */
 const FOUND_FRESH: readonly (readonly [seed: number, what: string])[] = [
   [200000217, 'a saga waited for its lock behind one that was paused before it had the lock'],
+  [200000463, 'a transactional step began that had been cut while its transaction was opened'],
 ];
 
 /** In which the checker saw a broken promise where none was broken. */

@@ -84,7 +84,7 @@ export async function attemptInTransaction(
       if (!host.isLeaseSafe) return undefined;
       const result = await store.transact(async (transaction) => {
         // A transaction can be long in beginning, and is tried again.
-        if (!host.isLeaseSafe) throw new NotNow();
+        if (!host.isLeaseSafe || attempt.abortedBy) throw new NotNow();
         began = clock.monotonic();
         const noting: Invoker = async (...call) => {
           try {

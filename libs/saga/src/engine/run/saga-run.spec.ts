@@ -396,3 +396,25 @@ test('a rate limit whose answers come too late is asked for later permits', asyn
   expect(run.state.status).toBe('completed');
   expect(aheads).toEqual([0, 600]);
 });
+
+test('a transactional step that is cancelled while its transaction begins is not called', async () => {
+  const written: Checkpoint[] = [];
+  const calls: string[] = [];
+  const [asked, opens] = [gate(), gate()];
+  const graph = sequenceOf(stepOf('book', { transactional: true }));
+  const transact: SagaRunPorts['store']['transact'] = async (work) => {
+    asked.open();
+    await opens.passed;
+    written.push(await work(undefined as never));
+    return 'saved';
+  };
+  const store = { transact, edit: async () => undefined, isTransient: () => false };
+  const run = runOf(SAGA, graph, async (method) => void calls.push(method), { ...portsTo(written), store });
+  const ended = run.advance();
+  await asked.passed;
+  run.cancel('not wanted any more');
+  opens.open();
+  await ended;
+  expect(calls).toEqual([]);
+  expect(written.at(-1)!.state.status).toBe('compensated');
+});
