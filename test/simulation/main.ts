@@ -10,7 +10,7 @@ import { simulate } from './simulate.js';
 
 const USAGE = `npm run simulate -- [--seeds=10000] [--from=1] [--jobs=<processors>]
 npm run simulate -- --seed=<seed> [--without=<parts>]   one scenario, with all that happens in it
-A seed that fails is made as small as it can be, and reportOf.`;
+A seed that fails is made as small as it can be, and reported.`;
 
 const { values } = parseArgs({
   options: {
@@ -30,6 +30,9 @@ const numberOf = (name: 'seeds' | 'from' | 'jobs' | 'seed'): number => {
   throw new Error(`--${name}=${values[name]}: give a whole number.\n${USAGE}`);
 };
 
+/** The lists of seeds that failed once, which are played in each run of the tests. */
+const KEPT_IN = 'the lists FOUND of test/simulation/simulation.spec.ts';
+
 /** The number of failing seeds that are reported in full. The others are reported by number only. */
 const REPORTED = 3;
 
@@ -40,7 +43,10 @@ async function main(): Promise<number> {
   const played = await playAll(began);
   console.log(textOf(played, began));
   for (const seed of played.failed.slice(0, REPORTED)) console.log(`\n${await reportOf(seed)}`);
-  if (played.failed.length > 0) console.log(`\nFailing seeds: ${played.failed.join(', ')}`);
+  if (played.failed.length > 0)
+    console.log(
+      `\nFailing seeds: ${played.failed.join(', ')}. Keep each of them, with what was wrong, in ${KEPT_IN}`,
+    );
   return played.failed.length;
 }
 
