@@ -206,8 +206,9 @@ export class InvariantChecker {
   }
 
   /** A process calls a method of a saga by this graph. */
-  runsBy(graph: SagaGraph, { sagaId }: CallContext): void {
+  runsBy(graph: SagaGraph, { sagaId }: CallContext, caller: string | undefined): void {
     const book = this.books.get(sagaId)!;
+    if (caller !== undefined) this.violate('I41', `${sagaId} runs in the context of ${caller}`);
     if (graph !== book.graph)
       this.violate('I38', `${sagaId} of version ${book.graph.version} runs by version ${graph.version}`);
   }

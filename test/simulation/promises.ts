@@ -40,6 +40,7 @@ export const PROMISES = {
   I38: 'A saga runs in processes that have its version, and by the graph of that version',
   I39: 'A tick of a schedule starts at most one saga, and one if processes run then, unless an earlier saga overlaps',
   I40: 'No deadline and no delay ends before its time, except by what the clock of the database was set forward',
+  I41: 'A method of a saga is not called in the asynchronous context of any caller',
 } as const;
 
 export type Promised = keyof typeof PROMISES;

@@ -26,6 +26,7 @@ import { TimeStandsStill, Timeline } from './timeline.js';
 import { finalChecks } from './final-checks.js';
 import { InvariantChecker } from './invariant-checker.js';
 import type { Started } from './started.js';
+import { Tenants } from './tenants.js';
 import { StepPauser } from './step-pauses.js';
 import { versionsIn } from './versions.js';
 
@@ -66,6 +67,7 @@ class Simulation {
   private readonly pauser: StepPauser;
   private readonly started: Started[] = [];
   private readonly messages: MessageWorld | undefined;
+  private readonly tenants: Tenants;
   private isQuiet = false;
   /** Consecutive looks that found everything idle. */
   private restful = 0;
@@ -77,6 +79,8 @@ class Simulation {
     isLogging: boolean,
   ) {
     const { timeline } = this;
+    this.tenants = new Tenants(scenario.chance, scenario.isLeftOut);
+    timeline.bound = this.tenants.bound;
     const all = scenario.sagas.flatMap((saga) => versionsIn('both', saga));
     const graphs = new Map(all.map((graph) => [sagaLabel(graph), graph]));
     const isQuick = scenario.weather.delay[1] <= 20;
@@ -140,7 +144,8 @@ class Simulation {
       .catch((error: unknown) => {
         if (!(error instanceof TimeStandsStill)) throw error;
         this.checker.violate('I19', error.message);
-      });
+      })
+      .finally(() => this.tenants.end());
     const remains = { ...this.parts(), scenario, started: this.started, isQuiet: this.restful > PATIENCE };
     const violations = [...this.checker.violations, ...finalChecks(remains)];
     const { books, log } = this.checker;
@@ -175,7 +180,8 @@ class Simulation {
       step,
       limitKey,
     };
-    process.engine.submit(given).then(
+    const submitted = this.tenants.call(start.n, () => process.engine.submit(given));
+    submitted.then(
       (result) => {
         started.result = result;
         if (start.isAwaited) this.wait(process, started);
@@ -202,7 +208,8 @@ class Simulation {
     const { result } = started;
     started.waits = process.life;
     const id = result!.created ? started.id : result!.existing!.id;
-    process.engine.waiters.wait(id).then(
+    const waited = this.tenants.call(started.start.n, () => process.engine.waiters.wait(id));
+    waited.then(
       ({ state }) => (started.outcome = state.status),
       () => undefined,
     );
@@ -234,7 +241,8 @@ class Simulation {
     const process = this.processes.at(-1)!;
     if (id === undefined) return;
     this.checker.note(() => `${call.name}: ${call.kind} ${id}`);
-    await this.operator.carryOut(call, id, process.engine).catch((error: Error) => {
+    const done = this.tenants.call(call.pick, () => this.operator.carryOut(call, id, process.engine));
+    await done.catch((error: Error) => {
       this.checker.note(() => `${call.name} is refused: ${error.message}`);
     });
   }
@@ -261,7 +269,7 @@ class Simulation {
   private send(sending: Sending): void {
     const id = this.targetOf(sending);
     const book = id === undefined ? undefined : this.checker.books.get(id);
-    if (book) this.senders.carryOut(sending, book.id, book.graph);
+    if (book) this.tenants.call(sending.pick, () => this.senders.carryOut(sending, book.id, book.graph));
   }
 
   /** In the end nothing is paused any more. */

@@ -15,6 +15,7 @@ import { SimulatedClock } from './simulated-clock.js';
 import { SimulatedStore, type StoreWorld } from './simulated-store.js';
 import { SimulatedWakeup } from './simulated-wakeup.js';
 import type { SimulatedSaga } from './random-saga.js';
+import type { Tenants } from './tenants.js';
 import { Life } from './timeline.js';
 import { deployedIn, versionsIn } from './versions.js';
 import type { InvariantChecker } from './invariant-checker.js';
@@ -28,6 +29,7 @@ export interface ProcessWorld extends StoreWorld {
   readonly participants: Participants;
   readonly checker: InvariantChecker;
   readonly messages: MessageWorld | undefined;
+  readonly tenants: Pick<Tenants, 'caller'>;
   /** Starts some saga in the transaction of this manager. */
   readonly startWithin: (engine: SagaEngine, manager: EntityManager, id: string) => Promise<void>;
 }
@@ -223,7 +225,7 @@ export class SimulatedProcess {
     return [...this.versions.values()].flat().map((graph) => ({
       graph,
       invoke: (method, context, payload) => {
-        this.world.checker.runsBy(graph, context as CallContext);
+        this.world.checker.runsBy(graph, context as CallContext, this.world.tenants.caller);
         if (this.engine.pauses.of(graph.name)?.has(method)) this.paused(graph, method);
         return this.world.participants.call(graph, method, context as CallContext, { worker, life }, payload);
       },

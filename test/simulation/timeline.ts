@@ -43,12 +43,21 @@ export class Timeline {
   now = 0;
   private readonly events: Event[] = [];
   private count = 0;
+  /** What happens later is called in the context in which it was planned. Default: in that of the timeline. */
+  bound: (run: () => void) => () => void = (run) => run;
 
   /** `life`: of what happens in a process; it does not happen when that is dead. */
   after(delay: number, run: () => void, life?: Life): Happening {
     const at = this.now + Math.max(0, delay);
     this.count += 1;
-    const event: Event = { at, order: this.count, run, life, cancelled: false, unref: () => undefined };
+    const event: Event = {
+      at,
+      order: this.count,
+      run: this.bound(run),
+      life,
+      cancelled: false,
+      unref: () => undefined,
+    };
     this.push(event);
     return event;
   }
