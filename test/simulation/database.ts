@@ -4,6 +4,7 @@ import type {
   Claim,
   ClaimRequest,
   Edit,
+  SagaStore,
   SignalResult,
   StartResult,
   StoreTarget,
@@ -28,6 +29,7 @@ import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.
 import { UnstorableError } from '../../libs/saga/src/store/memory/stored-copy.js';
 import { relationsOf } from '../../libs/saga/src/machine/graph-relations.js';
 import { isTerminal, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { clearTextsIn, codedStore, decodedMessage } from './coded-database.js';
 import { UNSTORABLE } from './effect.js';
 import { EPOCH } from './simulated-clock.js';
 import type { Timeline } from './timeline.js';
@@ -49,7 +51,9 @@ export class SimulatedTransaction {
  */
 export class Database {
   readonly hub = new MemoryWakeupHub();
-  readonly memory: MemorySagaStore;
+  private readonly memory: MemorySagaStore;
+  /** As processes use it. */
+  readonly store: SagaStore;
   downUntil = 0;
   /** Takes what checkpoints publish, with their commit. */
   publish: (messages: readonly StoredMessage[]) => void = () => undefined;
@@ -57,8 +61,10 @@ export class Database {
   constructor(
     private readonly timeline: Timeline,
     private readonly checker: InvariantChecker,
+    private readonly isCoded = false,
   ) {
     this.memory = new MemorySagaStore({ now: () => this.now, wakeup: this.hub.wakeup() });
+    this.store = isCoded ? codedStore(this.memory) : this.memory;
   }
 
   /** Milliseconds since the epoch. */
@@ -66,12 +72,18 @@ export class Database {
     return EPOCH + this.checker.time.now;
   }
 
+  /** With a codec: nothing that is stored is in clear. */
+  async checkCoded(): Promise<void> {
+    if (!this.isCoded) return;
+    for (const text of await clearTextsIn(this.memory)) this.checker.violate('I42', text);
+  }
+
   get isDown(): boolean {
     return this.timeline.now < this.downUntil;
   }
 
   async start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
-    const results = await this.memory.start(sagas, lease);
+    const results = await this.store.start(sagas, lease);
     sagas.forEach((saga, n) => this.checker.started(saga, results[n], lease));
     return results;
   }
@@ -89,8 +101,9 @@ export class Database {
     // One bad row, and the statement fails as a whole.
     if (checkpoints.some(isUnstorable)) throw new UnstorableError('The database refuses a result');
     const published = this.memory.outbox.length;
-    const results = await this.memory.checkpoint(checkpoints);
-    this.publish(this.memory.outbox.slice(published));
+    const results = await this.store.checkpoint(checkpoints);
+    const messages = this.memory.outbox.slice(published);
+    this.publish(this.isCoded ? messages.map(decodedMessage) : messages);
     checkpoints.forEach((checkpoint, n) => {
       if (results[n] === 'saved') this.checker.saved(checkpoint, worker);
     });
@@ -110,14 +123,14 @@ export class Database {
   }
 
   async claim(request: ClaimRequest): Promise<Claim> {
-    const claim = await this.memory.claim(request);
+    const claim = await this.store.claim(request);
     for (const saga of claim.sagas) this.checker.claimed(saga, request);
     for (const { id, deadlock } of claim.sagas) if (deadlock) void this.checkRefusal(id);
     return claim;
   }
 
   async renew(leases: readonly HeldLease[], lease: Lease) {
-    const result = await this.memory.renew(leases, lease);
+    const result = await this.store.renew(leases, lease);
     for (const held of leases) if (!result.lost.includes(held.id)) this.checker.renewed(held, lease);
     return result;
   }
@@ -132,7 +145,7 @@ export class Database {
     lease: Lease,
     delay: number,
   ) {
-    await this.memory.giveBack(leases, lease, delay);
+    await this.store.giveBack(leases, lease, delay);
     for (const { id, epoch } of leases) this.checker.gaveBack(id, epoch, lease);
   }
 
@@ -141,7 +154,7 @@ export class Database {
     change: (saga: StoredSaga, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined> {
     let edit: Edit | undefined;
-    const saga = await this.memory.edit(target, (before, now) => (edit = change(before, now)));
+    const saga = await this.store.edit(target, (before, now) => (edit = change(before, now)));
     if (saga && edit && 'signal' in edit) {
       const { messageId } = edit.signal;
       const kept = saga.signals?.find((signal) => signal.messageId === messageId);
@@ -157,7 +170,7 @@ export class Database {
 
   async editSchedule(saga: string, change: ChangeSchedule): Promise<ScheduleEdited | undefined> {
     let start: NewSaga | undefined;
-    const edited = await this.memory.editSchedule(saga, (stored, now) => {
+    const edited = await this.store.editSchedule(saga, (stored, now) => {
       const edit = change(stored, now);
       start = edit?.start;
       return edit;
@@ -170,10 +183,10 @@ export class Database {
     signals: readonly (SentSignal & { readonly target: StoreTarget })[],
     awaited?: AwaitedSignals,
   ): Promise<SignalResult[]> {
-    const results = await this.memory.signal(signals, awaited);
+    const results = await this.store.signal(signals, awaited);
     for (const [n, result] of results.entries()) {
       if (result.outcome !== 'kept') continue;
-      const kept = await this.memory.pendingSignals(result.saga.id);
+      const kept = await this.store.pendingSignals(result.saga.id);
       this.checker.keeps(
         result.saga.id,
         kept.find(({ messageId }) => messageId === signals[n]!.messageId)!,
@@ -187,8 +200,8 @@ export class Database {
     const book = this.checker.books.get(id);
     if (!book || !relationsOf(book.relations.graph).hasApprovals) return;
     const [listed, saga] = await Promise.all([
-      this.memory.tasks({ limit: Infinity }),
-      this.memory.load({ id }),
+      this.store.tasks({ limit: Infinity }),
+      this.store.load({ id }),
     ]);
     const stepsOf = (tasks: readonly StoredTask[]) =>
       tasks
@@ -220,7 +233,7 @@ export class Database {
     const ids = [...this.checker.books.values()]
       .filter(({ lockKey, state }) => lockKey !== undefined && !isTerminal(state.status))
       .map(({ id }) => id);
-    const sagas = await Promise.all(ids.map((id) => this.memory.load({ id })));
+    const sagas = await Promise.all(ids.map((id) => this.store.load({ id })));
     return sagas.filter((saga) => saga !== undefined);
   }
 

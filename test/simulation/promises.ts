@@ -41,6 +41,7 @@ export const PROMISES = {
   I39: 'A tick of a schedule starts at most one saga, and one if processes run then, unless an earlier saga overlaps',
   I40: 'No deadline and no delay ends before its time, except by what the clock of the database was set forward',
   I41: 'A method of a saga is not called in the asynchronous context of any caller',
+  I42: 'With a codec, nothing that a user gives is stored in clear',
 } as const;
 
 export type Promised = keyof typeof PROMISES;

@@ -2,6 +2,7 @@ import { Rng, type Dice } from './rng.js';
 import { FAMILIES, type FamilyMember, familyPlanOf } from './families.js';
 import { type MessagePlan, messagePlanOf, RELAYS } from './message-plan.js';
 import { HEARTBEATS, LIMIT_KEYS, randomSagas, SCHEDULES, type SimulatedSaga, WAITS } from './random-saga.js';
+import { CODEC } from './coded-database.js';
 import { CLOCK_STEPS, type ClockStep, clockSteps } from './clock-steps.js';
 import { EPOCH } from './simulated-clock.js';
 import { TENANTS } from './tenants.js';
@@ -150,7 +151,7 @@ export const PIVOT_CALLS = 'calls in pivots';
 /** What is left out of scenarios that publish nothing. */
 export const MESSAGES = 'messages';
 /** What the latest scenarios have, to be left out of those that are older. */
-export const LATER: readonly string[] = [VERSIONS, LIMIT_KEYS, SCHEDULES, CLOCK_STEPS, TENANTS];
+export const LATER: readonly string[] = [VERSIONS, LIMIT_KEYS, SCHEDULES, CLOCK_STEPS, TENANTS, CODEC];
 /** What those calls of operators are called that concern families. */
 const FAMILY_CALL = 'family call';
 /** Takeovers without progress after which a saga is stuck. */

@@ -79,9 +79,9 @@ export class ScheduleWorld {
 
   /** Sagas are seen when they are there, and end some time later: nothing runs them. */
   private look(): void {
-    const { memory } = this.database;
+    const { store } = this.database;
     this.timeline.after(MINUTE / 2, () => {
-      void memory.find({ name: NAME, limit: 1_000 }).then((found) => {
+      void store.find({ name: NAME, limit: 1_000 }).then((found) => {
         for (const { id, correlationId, status, createdAt } of found)
           if (!isTerminal(status) && !this.sagas.some((saga) => saga.id === id))
             this.begin(id, correlationId!, createdAt - EPOCH);
@@ -95,7 +95,7 @@ export class ScheduleWorld {
     this.sagas.push(saga);
     this.timeline.after(this.dice.long(MINUTE, 4 * TICK), () => {
       saga.endedAt = this.timeline.now;
-      void this.database.memory.edit({ id }, ({ state }) => ({
+      void this.database.store.edit({ id }, ({ state }) => ({
         ...{ state: { ...state, status: 'completed' }, due: false, step: '' },
       }));
     });

@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import { newSagaOf } from '../../libs/saga/src/engine/operate/new-saga.js';
 import { sagaLabel } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { hasCodec } from './coded-database.js';
 import { Database } from './database.js';
 import { APPROVAL_PREFIX } from '../../libs/saga/src/definition/options/signal-name.js';
 import { MessageWorld } from './message-world.js';
@@ -87,7 +88,7 @@ class Simulation {
     this.checker = new InvariantChecker(timeline, graphs, isQuick, isLogging);
     this.checker.messages.epoch = EPOCH;
     if (!scenario.isLeftOut(PIVOT_CALLS)) this.checker.onPivot = (id) => this.cancelInPivot(id);
-    this.database = new Database(timeline, this.checker);
+    this.database = new Database(timeline, this.checker, hasCodec(scenario.chance, scenario.isLeftOut));
     const { chance, messages: plan, weather, publishes } = scenario;
     const habits = {
       ...{ publishes, reports: !scenario.isLeftOut(HEARTBEATS) },
@@ -146,6 +147,7 @@ class Simulation {
         this.checker.violate('I19', error.message);
       })
       .finally(() => this.tenants.end());
+    await this.database.checkCoded();
     const remains = { ...this.parts(), scenario, started: this.started, isQuiet: this.restful > PATIENCE };
     const violations = [...this.checker.violations, ...finalChecks(remains)];
     const { books, log } = this.checker;
@@ -308,6 +310,7 @@ class Simulation {
   private calmDown(): void {
     this.checker.note(() => 'all is well from here');
     this.database.downUntil = 0;
+    void this.database.checkCoded();
     Object.assign(this.scenario.weather, { lost: 0, unanswered: 0, late: 0, hintsLost: 0, failing: 0 });
     this.messages?.calmDown();
     for (const process of this.processes) process.heal();

@@ -53,10 +53,10 @@ export interface StoreWorld {
 export class SimulatedStore implements SagaStore {
   readonly stepSlots: StepSlotStore = {
     take: (...asked) =>
-      this.send(() => this.world.database.memory.stepSlots.take(...asked), { mayBeLate: true }),
+      this.send(() => this.world.database.store.stepSlots.take(...asked), { mayBeLate: true }),
     free: (...freed) =>
-      this.send(() => this.world.database.memory.stepSlots.free(...freed), { mayBeLate: true }),
-    sweep: (sagas) => this.send(() => this.world.database.memory.stepSlots.sweep(sagas)),
+      this.send(() => this.world.database.store.stepSlots.free(...freed), { mayBeLate: true }),
+    sweep: (sagas) => this.send(() => this.world.database.store.stepSlots.sweep(sagas)),
   };
 
   constructor(
@@ -110,19 +110,19 @@ export class SimulatedStore implements SagaStore {
   }
 
   reserve(limit: RateLimit, attempts: number) {
-    return this.send(() => this.world.database.memory.reserve(limit, attempts), { mayBeLate: true });
+    return this.send(() => this.world.database.store.reserve(limit, attempts), { mayBeLate: true });
   }
 
   load(target: StoreTarget) {
-    return this.send(() => this.world.database.memory.load(target));
+    return this.send(() => this.world.database.store.load(target));
   }
 
   find(filter: StoreFilter) {
-    return this.send(() => this.world.database.memory.find(filter));
+    return this.send(() => this.world.database.store.find(filter));
   }
 
   tasks(filter: StoreTaskFilter) {
-    return this.send(() => this.world.database.memory.tasks(filter));
+    return this.send(() => this.world.database.store.tasks(filter));
   }
 
   edit(target: StoreTarget, change: (saga: StoredSaga, now: number) => Edit | undefined) {
@@ -130,19 +130,19 @@ export class SimulatedStore implements SagaStore {
   }
 
   catchUp(sagas: Parameters<SagaStore['catchUp']>[0]) {
-    return this.send(() => this.world.database.memory.catchUp(sagas));
+    return this.send(() => this.world.database.store.catchUp(sagas));
   }
 
   markOverdue(names: readonly string[], limit: number) {
-    return this.send(() => this.world.database.memory.markOverdue(names, limit));
+    return this.send(() => this.world.database.store.markOverdue(names, limit));
   }
 
   stats() {
-    return this.send(() => this.world.database.memory.stats());
+    return this.send(() => this.world.database.store.stats());
   }
 
   history(id: string, limit: number) {
-    return this.send(() => this.world.database.memory.history(id, limit));
+    return this.send(() => this.world.database.store.history(id, limit));
   }
 
   signalWithin(
@@ -160,27 +160,27 @@ export class SimulatedStore implements SagaStore {
   }
 
   pendingSignals(id: string) {
-    return this.send(() => this.world.database.memory.pendingSignals(id));
+    return this.send(() => this.world.database.store.pendingSignals(id));
   }
 
   ended(ids: readonly string[]) {
-    return this.send(() => this.world.database.memory.ended(ids));
+    return this.send(() => this.world.database.store.ended(ids));
   }
 
   watch(ids: readonly string[]) {
-    return this.send(() => this.world.database.memory.watch(ids));
+    return this.send(() => this.world.database.store.watch(ids));
   }
 
   changes(watched: readonly SeenSaga[]) {
-    return this.send(() => this.world.database.memory.changes(watched));
+    return this.send(() => this.world.database.store.changes(watched));
   }
 
   revisions(ids: readonly string[]) {
-    return this.send(() => this.world.database.memory.revisions(ids));
+    return this.send(() => this.world.database.store.revisions(ids));
   }
 
   missing(ids: readonly string[]) {
-    return this.send(() => this.world.database.memory.missing(ids));
+    return this.send(() => this.world.database.store.missing(ids));
   }
 
   readonly pauses: StepPauseStore = {
@@ -191,11 +191,11 @@ export class SimulatedStore implements SagaStore {
   };
 
   private get stored(): StepPauseStore {
-    return this.world.database.memory.pauses;
+    return this.world.database.store.pauses;
   }
 
   schedules() {
-    return this.send(() => this.world.database.memory.schedules());
+    return this.send(() => this.world.database.store.schedules());
   }
 
   editSchedule(saga: string, change: ChangeSchedule) {

@@ -34,7 +34,7 @@ export class StepPauser {
 
   /** In the end no step is paused any more. */
   resumeAll(): void {
-    void this.database.memory.pauses.all(0).then(({ pauses }) => {
+    void this.database.store.pauses.all(0).then(({ pauses }) => {
       for (const { saga, step } of pauses) this.call('resumeStep', { saga, step }, -1);
     });
   }
