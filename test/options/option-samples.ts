@@ -198,6 +198,8 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
       },
       'SagaService.pausedSteps': { args: [{ resumed: 1 }], run: service('pausedSteps') },
       'SagaService.drain': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('drain') },
+      'SagaService.close': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('close') },
+      'SagaService.open': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('open') },
       'SagaService.admit': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('admit') },
       'SagaHandle.outcome': {
         args: [{ timeout: 1 }],

@@ -59,7 +59,8 @@ export class ShardOperator {
     const { shards, timeline, kind } = this;
     while (shards.some(({ database }) => database.isDown)) await this.pass(500);
     let row: StoredShard | undefined;
-    const register = async (one: Omit<StoredShard, 'changed'>) => void (row = { ...one, changed: false });
+    const register = async (one: Omit<StoredShard, 'changed' | 'closed'>) =>
+      void (row = { ...one, changed: false, closed: false });
     const rows = { register, hasSagas: async () => false } as unknown as NamedRow['rows'];
     const known = shards.map((shard) => ({ name: shard.row.name, rows, row: shard.row }));
     await registerShards([...known, { name: 'africa', rows, row: undefined }]);

@@ -68,7 +68,7 @@ export class ShardedWorld implements EndOfWorld {
     this.outside = new Outside(this.timeline, this.chance.for('outside'));
     const names = ['eu', 'us', 'asia'].slice(0, this.dice.int(2, 3));
     this.shards = names.map((name, number) => ({
-      row: { name, number, founders: names, accepting: true, changed: false },
+      row: { name, number, founders: names, accepting: true, changed: false, closed: false },
       database: new ForgetfulDatabase(this.timeline),
     }));
     const { timeline, chance, shards } = this;

@@ -51,6 +51,8 @@ export async function calls(sagas: SagaService) {
   await sagas.drain('eu', { by: 'ann', reason: 'a new server' });
   // @ts-expect-error A shard is not a saga: there is no state to expect.
   await sagas.admit('eu', { expects: { revision: 1 } });
+  await sagas.close('eu', { by: 'ann', reason: 'a server of its own' });
+  await sagas.open('eu', { by: 'ann' });
   const shards = await sagas.shards();
   // @ts-expect-error There are no counts of a shard that cannot be reached.
   return shards[0]!.counts.due;

@@ -7,6 +7,9 @@ class OrderSaga {
   @Step() charge() {
     return 1;
   }
+  @Step() send() {
+    return 2;
+  }
 }
 
 const apps = ShardApps.over('eu', 'us');
@@ -44,4 +47,29 @@ test('a shard that cannot be reached is named, and the others are paused', async
   expect((await sagas.pausedSteps()).items).toMatchObject([{ shards: ['eu', 'us'] }]);
   await sagas.resumeStep(OrderSaga, 'charge');
   expect((await saga.outcome()).status).toBe('completed');
+});
+
+describe('a shard that is added', () => {
+  const growing = ShardApps.over('first', 'second');
+
+  test('has the pauses of the others before its first saga starts', async () => {
+    const before = await growing.start({ sagas: [OrderSaga], shards: ['first'] });
+    await before.sagas.pauseStep(OrderSaga, 'charge', WHY);
+    const app = await growing.start({ sagas: [OrderSaga] });
+    const pauses = async () => (await app.sagas.pausedSteps()).items;
+    expect(await pauses()).toMatchObject([{ step: 'charge', ...WHY, shards: ['first', 'second'] }]);
+    // By a process that does not have the new shard yet.
+    await before.sagas.pauseStep(OrderSaga, 'send', WHY);
+    await app.sagas.admit('second', { by: 'ann' });
+    expect(await pauses()).toMatchObject(
+      ['charge', 'send'].map((step) => ({ step, ...WHY, shards: ['first', 'second'] })),
+    );
+    const order = await app.sagas.start(OrderSaga, {}, { shard: 'second' });
+    await until(async () => (await app.sagas.get(order.id)).waitingFor?.kind === 'paused-step');
+    for (const step of ['charge', 'send']) await app.sagas.resumeStep(OrderSaga, step);
+    expect((await order.outcome()).status).toBe('completed');
+    // Resumed once, it stays so.
+    const later = await growing.start({ sagas: [OrderSaga] });
+    expect((await later.sagas.pausedSteps()).items).toEqual([]);
+  });
 });

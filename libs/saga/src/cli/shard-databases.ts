@@ -5,7 +5,12 @@ import { countsOf, type ShardStatus } from '../nest/views/shard-status.js';
 import { severalHosts } from '../store/postgres/connection/several-hosts.js';
 import { isTransientError } from '../store/postgres/connection/transient-errors.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
-import { PostgresShardRow } from '../store/postgres/shards/postgres-shard-row.js';
+import {
+  changeShard,
+  PostgresShardRow,
+  type ShardCall,
+  type ShardChange,
+} from '../store/postgres/shards/postgres-shard-row.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import { databaseUrl } from './database-url.js';
 import { onMigratedDatabase, PATIENCE } from './operators-engine.js';
@@ -43,8 +48,8 @@ type RowWork<T> = (rows: PostgresShardRow, row: StoredShard, store: PostgresSaga
  * @throws CannotTell if a database is no shard
  */
 export function readShards(where: ShardUrls, terminal: Terminal): Promise<ShardAt[]> {
-  const counted: RowWork<Omit<ShardAt, 'database'>> = async (_, { name, accepting }, store) => ({
-    ...{ name, reachable: true, accepting },
+  const counted: RowWork<Omit<ShardAt, 'database'>> = async (_, { name, accepting, closed }, store) => ({
+    ...{ name, reachable: true, accepting, closed },
     counts: countsOf(await store.stats()),
   });
   return Promise.all(
@@ -56,14 +61,14 @@ export function readShards(where: ShardUrls, terminal: Terminal): Promise<ShardA
 }
 
 /**
- * Lets new sagas start on the shard of a name, or lets none start there.
+ * Makes a call on the shard of a name.
  * @returns false: it was so already
  * @throws CannotTell if none of the databases is this shard, or two are
  */
-export async function setAccepting(
+export async function changeShardAt(
   name: string,
-  accepting: boolean,
-  change: { readonly by?: string; readonly reason?: string },
+  call: ShardCall,
+  change: ShardChange,
   where: ShardUrls,
   terminal: Terminal,
 ): Promise<boolean> {
@@ -82,8 +87,9 @@ export async function setAccepting(
       'SAGA_CONFIGURATION',
     );
   return onShard(shard.address, terminal, async (rows, row) => {
-    await rows.setAccepting(accepting, change);
-    return row.accepting !== accepting;
+    await changeShard(rows, call, change);
+    const after = await rows.read();
+    return after?.accepting !== row.accepting || after.closed !== row.closed;
   });
 }
 

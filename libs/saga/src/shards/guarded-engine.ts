@@ -1,3 +1,4 @@
+import { SagaUnavailableError } from '../errors.js';
 import type { EngineCalls } from './engine-calls.js';
 import type { ShardHealth } from './shard-health.js';
 
@@ -10,15 +11,22 @@ export class GuardedEngine implements EngineCalls {
     private readonly health: ShardHealth,
   ) {}
 
-  /** Not guarded: a call that waits for a saga continues when the shard can be reached again. */
-  get waiters(): EngineCalls['waiters'] {
-    return this.engine.waiters;
-  }
+  /** A call that waits for a saga continues when the shard can be reached again. It fails when the shard is closed. */
+  readonly waiters: EngineCalls['waiters'] = {
+    wait: (...given) =>
+      this.engine.waiters.wait(...given).catch((error: unknown) => {
+        throw this.errorOf(error);
+      }),
+  };
 
-  /** Not guarded, for the same reason. */
-  get watchers(): EngineCalls['watchers'] {
-    return this.engine.watchers;
-  }
+  /** As waiters. */
+  readonly watchers: EngineCalls['watchers'] = {
+    watch: (saga, watcher) =>
+      this.engine.watchers.watch(saga, {
+        changed: (state) => watcher.changed(state),
+        failed: (error) => watcher.failed(this.errorOf(error) as Error),
+      }),
+  };
 
   readonly submit: Call<'submit'> = (saga) => this.health.guard(() => this.engine.submit(saga));
 
@@ -67,5 +75,10 @@ export class GuardedEngine implements EngineCalls {
 
   now(): number {
     return this.engine.now();
+  }
+
+  /** An engine that is stopped because its shard was closed says that the process ends. */
+  private errorOf(error: unknown): unknown {
+    return error instanceof SagaUnavailableError && !this.health.reachable ? this.health.error : error;
   }
 }

@@ -65,7 +65,7 @@ class World {
 
   add(name: string, accepting: boolean): void {
     const number = this.added++;
-    this.databases.push(database({ name, number, founders: [], accepting, changed: false }));
+    this.databases.push(database({ name, number, founders: [], accepting, changed: false, closed: false }));
   }
 
   /** A process that knows nothing of the databases that it cannot reach. */

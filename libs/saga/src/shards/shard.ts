@@ -44,4 +44,11 @@ export class Shard {
     this.state = row;
     this.health.found();
   }
+
+  /** It is closed: calls fail until it is opened again. */
+  closed(row: StoredShard): void {
+    this.state = row;
+    this.engine = undefined;
+    this.health.lost(new Error('it is closed'));
+  }
 }

@@ -7,8 +7,8 @@ export function anyShard(engine: EngineCalls): ShardCalls {
   return {
     place: async (saga) => ({ saga, engine }),
     status: async () => [],
-    setAccepting: async (name, accepting) => {
-      throw noShards(accepting ? 'admit' : 'drain', name);
+    change: async (name, call) => {
+      throw noShards(call, name);
     },
   };
 }

@@ -9,4 +9,6 @@ export interface StoredShard {
   readonly accepting: boolean;
   /** `accepting` has changed since the shard was set up. */
   readonly changed: boolean;
+  /** No process runs or changes its sagas and messages. */
+  readonly closed: boolean;
 }

@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import type { StoredShard } from '../../engine/ports/stored-shard.js';
 import type { ShardPlace } from '../../nest/application-database.js';
 import type { NamedRow } from '../../nest/shards/register-shards.js';
 import { ShardHealth } from '../../shards/shard-health.js';
@@ -7,6 +8,8 @@ import type { SagaDatabase } from '../../store/postgres/connection/saga-database
 import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
 import { PostgresShardRow } from '../../store/postgres/shards/postgres-shard-row.js';
 import { MessagingDatabase, type MessagingParts } from './messaging-database.js';
+
+const CLOSED = new Error('it is closed');
 
 /** One shard of an application's messages: its database may be lost, or reached later than the others. */
 export class MessagingShard {
@@ -18,6 +21,7 @@ export class MessagingShard {
   private sql: EngineSql | undefined;
   private messaging: MessagingDatabase | undefined;
   private begun = false;
+  private closing: Promise<void> | undefined;
 
   constructor(
     readonly name: string,
@@ -60,9 +64,11 @@ export class MessagingShard {
     }
   }
 
-  /** Starts its relay if the application runs. Once. */
-  async open(): Promise<void> {
+  /** Starts its relay if the application runs. Once, unless the shard is closed in between. */
+  async open({ closed }: StoredShard): Promise<void> {
     if (this.messaging) return;
+    if (closed) return this.health.lost(CLOSED);
+    await this.closing;
     this.messaging = new MessagingDatabase(this.sql!, this.parts);
     if (this.begun) await this.messaging.begin();
   }
@@ -70,6 +76,21 @@ export class MessagingShard {
   async begin(): Promise<void> {
     this.begun = true;
     await this.messaging?.begin();
+  }
+
+  /** Learns whether the shard was closed. */
+  async look(): Promise<void> {
+    const { messaging } = this;
+    const row = await new PostgresShardRow(this.sql!, this.schema).read().catch(() => undefined);
+    if (!row?.closed || !messaging || messaging !== this.messaging) return;
+    this.messaging = undefined;
+    this.health.lost(CLOSED);
+    this.closing = messaging.drain();
+  }
+
+  async drain(): Promise<void> {
+    await this.closing;
+    await this.messaging?.drain();
   }
 
   /** @throws SagaShardUnavailableError if the database cannot be reached */

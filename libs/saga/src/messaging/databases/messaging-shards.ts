@@ -10,8 +10,8 @@ import type { MessagingDatabase, MessagingParts } from './messaging-database.js'
 import type { Answers, MessagingDatabases } from './messaging-databases.js';
 import { MessagingShard } from './messaging-shard.js';
 
-/** The interval in which shards are connected to that could not be reached, among the application's scheduled intervals. */
-const CONNECT_INTERVAL = 'saga:relay-shards';
+/** The interval in which shards are looked at, and connected to if they could not be reached, among the scheduled intervals. */
+const LOOK_INTERVAL = 'saga:relay-shards';
 /** Milliseconds. */
 const DEFAULT_INTERVAL = 1_000;
 
@@ -47,15 +47,14 @@ export class MessagingShards implements MessagingDatabases {
 
   async begin(): Promise<void> {
     for (const shard of this.shards) await shard.begin();
-    if (this.all.length === this.shards.length) return;
     const { poller, options } = this.parts;
-    poller.start(options.relay?.pollInterval ?? DEFAULT_INTERVAL, () => this.reconnect(), CONNECT_INTERVAL);
+    poller.start(options.relay?.pollInterval ?? DEFAULT_INTERVAL, () => this.look(), LOOK_INTERVAL);
   }
 
   async drain(): Promise<void> {
-    this.parts.poller.stop(CONNECT_INTERVAL);
+    this.parts.poller.stop(LOOK_INTERVAL);
     await this.connecting;
-    await Promise.all(this.all.map((database) => database.drain()));
+    await Promise.all(this.shards.map((shard) => shard.drain()));
   }
 
   /** By the first layer that knows it: shards may have different ones. */
@@ -118,15 +117,14 @@ export class MessagingShards implements MessagingDatabases {
   private async connect(): Promise<void> {
     const rows = await connectShards(this.shards, 'SagaMessagingModule.forRoot');
     // Without a row, not all shards can be reached: it is not certain which one this database is.
-    for (const [n, named] of rows.entries()) if (named?.row) await this.shards[n]!.open();
+    for (const [n, named] of rows.entries()) if (named?.row) await this.shards[n]!.open(named.row);
   }
 
-  private reconnect(): void {
+  private look(): void {
+    for (const shard of this.shards) if (shard.opened) void shard.look();
+    if (this.all.length === this.shards.length) return;
     this.connecting ??= this.connect()
-      .then(() => {
-        this.refusal = undefined;
-        if (this.all.length === this.shards.length) this.parts.poller.stop(CONNECT_INTERVAL);
-      })
+      .then(() => (this.refusal = undefined))
       .catch((error: unknown) => this.refused(serializeError(error).message))
       .then(() => (this.connecting = undefined));
   }

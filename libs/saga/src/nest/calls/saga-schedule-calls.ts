@@ -5,7 +5,7 @@ import {
   scheduledGraph,
   type ScheduleOperatorOptions,
 } from './schedule-calls.js';
-import { setAccepting, type ShardOperatorOptions } from './shard-calls.js';
+import { changeShard, type ShardOperatorOptions } from './shard-calls.js';
 import type { ShardStatus } from '../views/shard-status.js';
 import { type ScheduleStatus, toScheduleStatus } from '../views/schedule-status.js';
 import type { SagaHandle } from './saga-calls.js';
@@ -63,7 +63,7 @@ export abstract class SagaScheduleCalls extends SagaReadCalls {
    * @throws SagaShardUnavailableError if the shard cannot be reached
    */
   async drain(shard: string, options?: ShardOperatorOptions): Promise<void> {
-    return setAccepting(await this.runtime.ready(), 'drain', shard, options);
+    return changeShard(await this.runtime.ready(), 'drain', shard, options);
   }
 
   /**
@@ -72,6 +72,29 @@ export abstract class SagaScheduleCalls extends SagaReadCalls {
    * @throws the same errors as drain()
    */
   async admit(shard: string, options?: ShardOperatorOptions): Promise<void> {
-    return setAccepting(await this.runtime.ready(), 'admit', shard, options);
+    return changeShard(await this.runtime.ready(), 'admit', shard, options);
+  }
+
+  /**
+   * Closes a shard, so that its tables can be copied to another server: see docs/shards.md. Each process stops its sagas and
+   * its relay on the shard at its next poll, as at its own shutdown, and calls for its sagas fail with
+   * SagaShardUnavailableError. Calls of `outcome()` and `watch()` that wait for its sagas end with an error. The call resolves
+   * once nothing runs there any more. From then on the database refuses each change of these tables, from any process. A
+   * closed shard is unchanged. The role of the application must own the tables.
+   * @throws SagaUnavailableError if sagas or the relay of a process still run after a minute. Nothing new begins on the shard;
+   * repeat the call
+   * @throws the same errors as drain()
+   */
+  async close(shard: string, options?: ShardOperatorOptions): Promise<void> {
+    return changeShard(await this.runtime.ready(), 'close', shard, options);
+  }
+
+  /**
+   * Opens a closed shard: it is as it was before it was closed. Each process runs its sagas from its next poll on. A shard
+   * that is open is unchanged.
+   * @throws the same errors as drain()
+   */
+  async open(shard: string, options?: ShardOperatorOptions): Promise<void> {
+    return changeShard(await this.runtime.ready(), 'open', shard, options);
   }
 }

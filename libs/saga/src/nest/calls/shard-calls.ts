@@ -1,21 +1,22 @@
 import { SagaValidationError } from '../../errors.js';
 import { shown } from '../../shared/shown-value.js';
 import type { ServiceParts } from '../assemble-engine.js';
+import type { ShardCall } from '../../store/postgres/shards/postgres-shard-row.js';
 import { type OperatorOptions, readOperatorOptions } from './operator-options.js';
 
-/** Options of `SagaService.drain()` and `admit()`: the operator and the reason. */
+/** Options of `SagaService.drain()`, `admit()`, `close()` and `open()`: the operator and the reason. */
 export type ShardOperatorOptions = Omit<OperatorOptions, 'expects'>;
 
 /** @throws SagaValidationError if the application has no such shard */
-export async function setAccepting(
+export async function changeShard(
   { shards }: Pick<ServiceParts, 'shards'>,
-  call: 'drain' | 'admit',
+  call: ShardCall,
   shard: string,
   given: ShardOperatorOptions | undefined,
 ): Promise<void> {
   const { by, reason } = readOperatorOptions(call, given);
   if (!shards) throw noShards(call, shard);
-  await shards.setAccepting(shard, call === 'admit', { by, reason });
+  await shards.change(shard, call, { by, reason });
 }
 
 export function noShards(call: string, shard: unknown): SagaValidationError {

@@ -6,13 +6,18 @@ import {
 } from '../../errors.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import { shown } from '../../shared/shown-value.js';
+import { givePauses } from '../../shards/give-pauses.js';
 import { placeSaga, shardNamed, type StartedSaga, startWithin } from '../../shards/place-saga.js';
 import type { Shard } from '../../shards/shard.js';
 import type { JoinedTransaction } from '../../store/postgres/connection/saga-database.js';
-import { shardsOfTransaction } from '../../store/postgres/shards/postgres-shard-row.js';
+import {
+  type ShardCall,
+  type ShardChange,
+  shardsOfTransaction,
+} from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ResolvedSagaOptions } from '../saga.options.js';
 import { countsOf, type ShardStatus } from '../views/shard-status.js';
-import type { PlacedSaga, PlaceRequest, ShardCalls, ShardChange } from './shard-calls.js';
+import type { PlacedSaga, PlaceRequest, ShardCalls } from './shard-calls.js';
 import type { ShardRuntime } from './shard-runtime.js';
 
 /** The calls of an application that has shards. */
@@ -41,10 +46,16 @@ export class ApplicationShards implements ShardCalls {
     return Promise.all(this.runtimes.map(statusOf));
   }
 
-  async setAccepting(name: string, accepting: boolean, change: ShardChange): Promise<void> {
-    const call = accepting ? 'admit' : 'drain';
-    const shard = shardNamed(name, this.shards, `${call}(): the shard`);
-    await this.runtimes.find((one) => one.shard === shard)!.setAccepting(accepting, change);
+  async change(name: string, call: ShardCall, change: ShardChange): Promise<void> {
+    const { shards } = this;
+    const shard = shardNamed(name, shards, `${call}(): the shard`);
+    // What was paused since this process has started, by one that does not have the shard.
+    if (call === 'admit' && !shard.accepting)
+      await givePauses(
+        shard,
+        shards.filter((one) => one !== shard),
+      );
+    await this.runtimes.find((one) => one.shard === shard)!.change(call, change);
   }
 
   /**
@@ -123,7 +134,7 @@ async function statusOf(runtime: ShardRuntime): Promise<ShardStatus> {
   const { name, row, health } = runtime.shard;
   return {
     name,
-    ...(row && { accepting: row.accepting }),
+    ...(row && { accepting: row.accepting, closed: row.closed }),
     reachable: health.reachable,
     ...(counts && { counts }),
   };

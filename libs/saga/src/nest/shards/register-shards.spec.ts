@@ -15,7 +15,8 @@ function database(name: string, given: { row?: StoredShard; used?: boolean } = {
     rows: {
       read: async () => row,
       hasSagas: async () => given.used ?? false,
-      register: async (one: Omit<StoredShard, 'changed'>) => void (row ??= { ...one, changed: false }),
+      register: async (one: Omit<StoredShard, 'changed' | 'closed'>) =>
+        void (row ??= { ...one, changed: false, closed: false }),
     } as unknown as NamedRow['rows'],
   };
 }
@@ -44,7 +45,7 @@ test('two processes with the same shards may register them side by side', async 
 
 test('a shard whose number another one has gets the next, and does not accept sagas yet', async () => {
   const number = freeNumber('asia', new Set(), SHARD_NUMBERS);
-  const row = { name: 'eu', number, founders: ['eu'], accepting: true, changed: false };
+  const row = { name: 'eu', number, founders: ['eu'], accepting: true, changed: false, closed: false };
   const [, asia, us] = await register(database('eu', { row }), database('asia'), database('us'));
   expect(asia).toMatchObject({ number: number + 1, accepting: false });
   expect(us).toMatchObject({ accepting: false });
@@ -56,7 +57,7 @@ test('of databases of which some have sagas, those are the first', async () => {
 });
 
 test('a database of another name, and a number of two shards, are refused', () => {
-  const row = { name: 'eu', number: 1, founders: ['eu'], accepting: true, changed: false };
+  const row = { name: 'eu', number: 1, founders: ['eu'], accepting: true, changed: false, closed: false };
   expect(() => checkShards([database('us', { row })])).toThrow(
     "the database of shards.us is the shard 'eu': its ids and its sagas belong to that name",
   );

@@ -1,6 +1,7 @@
 import type { StartedSaga } from '../../shards/place-saga.js';
 import type { EngineCalls } from '../../shards/engine-calls.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
+import type { ShardCall, ShardChange } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ShardStatus } from '../views/shard-status.js';
 
 /** What a start says about its shard. */
@@ -18,15 +19,9 @@ export interface PlacedSaga {
   readonly database?: Pick<SagaDatabase, 'join'>;
 }
 
-/** Who changes whether a shard accepts new sagas, and why. */
-export interface ShardChange {
-  readonly by?: string;
-  readonly reason?: string;
-}
-
 /** The calls that exist only with shards. */
 export interface ShardCalls {
   place(saga: StartedSaga, request: PlaceRequest): Promise<PlacedSaga>;
   status(): Promise<ShardStatus[]>;
-  setAccepting(name: string, accepting: boolean, change: ShardChange): Promise<void>;
+  change(name: string, call: ShardCall, change: ShardChange): Promise<void>;
 }

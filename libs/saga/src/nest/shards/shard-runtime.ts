@@ -1,3 +1,4 @@
+import { serializeError } from '../../engine/payload/serialize-error.js';
 import type { StoredShard } from '../../engine/ports/stored-shard.js';
 import { newId } from '../../shared/new-id.js';
 import { idOnShard } from '../../shards/shard-id.js';
@@ -6,7 +7,12 @@ import { Coder } from '../../store/coded/coder.js';
 import { convertWhoAndWhy } from '../../store/coded/private-fields.js';
 import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
 import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
-import { PostgresShardRow } from '../../store/postgres/shards/postgres-shard-row.js';
+import {
+  changeShard,
+  PostgresShardRow,
+  type ShardCall,
+  type ShardChange,
+} from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ShardPlace } from '../application-database.js';
 import { answerPatience, DatabaseRuntime, preparedSql, type SharedParts } from '../database-runtime.js';
 import { SagaLog } from '../saga-log.js';
@@ -20,6 +26,7 @@ export class ShardRuntime {
   private runtime: DatabaseRuntime | undefined;
   private begun = false;
   private looking: Promise<void> | undefined;
+  private closing: Promise<void> | undefined;
 
   constructor(
     readonly name: string,
@@ -65,9 +72,11 @@ export class ShardRuntime {
     }
   }
 
-  /** Makes the engine, and starts it if the application runs. Once. */
+  /** Makes the engine, and starts it if the application runs. Once, unless the shard is closed in between. */
   async open(row: StoredShard): Promise<void> {
     if (this.runtime) return;
+    if (row.closed) return this.shard.closed(row);
+    await this.closing;
     const { number } = row;
     this.runtime = await DatabaseRuntime.over(this.connection!.sql, this.shared, {
       newId: () => idOnShard(newId(), number),
@@ -87,17 +96,22 @@ export class ShardRuntime {
     void this.look();
   }
 
-  /** @throws SagaShardUnavailableError */
-  async setAccepting(
-    accepting: boolean,
-    change: { readonly by?: string; readonly reason?: string },
-  ): Promise<void> {
+  async drain(): Promise<void> {
+    await this.closing;
+    await this.runtime?.drain();
+  }
+
+  /**
+   * Makes a call on the row of the shard.
+   * @throws SagaShardUnavailableError if it cannot be reached
+   */
+  async change(call: ShardCall, change: ShardChange): Promise<void> {
     const { health } = this.shard;
     if (!this.connection) throw health.error;
     const { rows } = this.connection;
     const encoded = convertWhoAndWhy(change, new Coder(this.shared.options.codec).encoding);
-    const row = await health.guard(() => rows.setAccepting(accepting, encoded));
-    if (row) this.shard.read(row);
+    await health.guard(() => changeShard(rows, call, encoded));
+    await this.look();
   }
 
   /** Reads what the database says of itself, and so learns whether it can be reached. */
@@ -112,10 +126,24 @@ export class ShardRuntime {
     try {
       // A connection of the pool may be a broken one.
       const row = await this.read().catch(() => this.read());
-      if (row) this.shard.read(row);
+      if (row?.closed) this.close(row);
+      else if (row) this.shard.read(row);
     } catch (error) {
       health.lost(error);
     }
+  }
+
+  /** Stops everything that this process does on the shard. */
+  private close(row: StoredShard): void {
+    const { runtime } = this;
+    this.runtime = undefined;
+    this.shard.closed(row);
+    this.closing = (async () => {
+      await runtime?.drain();
+      await runtime?.close();
+    })().catch((error: unknown) =>
+      this.shared.log.error(`The shard was closed, but not in order: ${serializeError(error).message}`),
+    );
   }
 
   /** @throws if no answer comes in time */

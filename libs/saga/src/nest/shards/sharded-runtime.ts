@@ -1,5 +1,6 @@
 import type { SagaEngine } from '../../engine/saga-engine.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
+import { givePauses } from '../../shards/give-pauses.js';
 import type { ShardPlace } from '../application-database.js';
 import type { DatabaseRuntime, SharedParts } from '../database-runtime.js';
 import { connectShards } from './register-shards.js';
@@ -51,7 +52,7 @@ export class ShardedRuntime {
   async drain(): Promise<void> {
     this.drained = true;
     await this.connecting;
-    await Promise.all(this.opened.map((runtime) => runtime.drain()));
+    await Promise.all(this.all.map((shard) => shard.drain()));
   }
 
   async retire(): Promise<void> {
@@ -74,6 +75,13 @@ export class ShardedRuntime {
       if (named?.row) await shard.open(named.row);
       else if (named) shard.shard.health.lost(new Error(NEW));
     }
+    const shards = this.all.map(({ shard }) => shard);
+    for (const added of shards)
+      if (added.row && !added.row.accepting && !added.row.changed)
+        await givePauses(
+          added,
+          shards.filter((one) => one !== added),
+        );
   }
 
   private reconnect(): void {

@@ -11,6 +11,8 @@ export interface ShardStatus {
    * cannot be reached, it is the last known value. Undefined: this process has not reached the shard yet.
    */
   readonly accepting?: boolean;
+  /** Whether an operator has closed the shard. It cannot be reached then. Undefined as for `accepting`. */
+  readonly closed?: boolean;
   /** Undefined: the shard cannot be reached, or they could not be read. */
   readonly counts?: {
     /** The number of sagas that have not ended. */

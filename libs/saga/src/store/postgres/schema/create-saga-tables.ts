@@ -14,6 +14,7 @@ import { startOneFunction, startFunction } from './functions/start.function.js';
 import { startRejectingFunction } from './functions/start-rejecting.function.js';
 import { familyFunctions } from './functions/family.function.js';
 import { familyLockFunctions } from './functions/family-locks.function.js';
+import { shardClosedFunction } from './functions/shard-closed.function.js';
 import { signalFunction } from './functions/signal.function.js';
 import { stepSlotFunctions } from './functions/step-slots.function.js';
 import { tasksFunction } from './functions/tasks.function.js';
@@ -70,6 +71,7 @@ export const SAGA_FUNCTIONS = [
     'take_slots_1',
     'free_slots_1',
     'sweep_slots_1',
+    'shard_closed_1',
   ],
 ];
 
@@ -132,6 +134,7 @@ export const createSagaTables = (name: string): MigrationSql => {
       stepsOfFunction(schema),
       tasksFunction(schema),
       ...stepSlotFunctions(schema),
+      shardClosedFunction(schema),
     ],
     down: [
       `DROP FUNCTION IF EXISTS ${schema}.steps_of`,

@@ -1,10 +1,45 @@
 import type { StoredShard } from '../../../engine/ports/stored-shard.js';
+import { SagaUnavailableError } from '../../../errors.js';
+import { MESSAGING_TABLES } from '../schema/create-messaging-tables.js';
+import { SAGA_TABLES } from '../schema/create-saga-tables.js';
+import { disableTimeouts } from '../setup/disable-timeouts.js';
 import type { EngineSql } from '../connection/engine-sql.js';
 import type { JoinedTransaction } from '../connection/saga-database.js';
 import type { Sql } from '../connection/sql.js';
 import { schemaOfStep } from '../connection/step-connections.js';
 
-const COLUMNS = 'name, number, founders, accepting, changed_at IS NOT NULL AS changed';
+const COLUMNS = 'name, number, founders, accepting, changed_at IS NOT NULL AS changed, closed';
+
+/** The trigger of each table of a closed shard: see shard-closed.function.ts. */
+const TRIGGER = 'shard_closed';
+/** Its own row can be changed. */
+const SEALED_TABLES = SAGA_TABLES.filter((table) => table !== 'shard');
+/** Milliseconds for which a close waits for the sagas that run, and between two looks. */
+const CLOSE_PATIENCE = 60_000;
+const LOOK = 200;
+
+/** Who changes a shard, and why. */
+export interface ShardChange {
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+/** A call that changes a shard. */
+export type ShardCall = 'drain' | 'admit' | 'close' | 'open';
+
+/** Makes a call on the row of a shard. A shard that is so already is unchanged. */
+export function changeShard(rows: PostgresShardRow, call: ShardCall, change: ShardChange): Promise<unknown> {
+  switch (call) {
+    case 'drain':
+      return rows.setAccepting(false, change);
+    case 'admit':
+      return rows.setAccepting(true, change);
+    case 'close':
+      return rows.close(change);
+    case 'open':
+      return rows.open(change);
+  }
+}
 
 /** The row in which a database keeps its name and its number among the shards of an application. */
 export class PostgresShardRow {
@@ -23,23 +58,89 @@ export class PostgresShardRow {
   }
 
   /** Stores the row, unless there is one. */
-  async register({ name, number, founders, accepting }: Omit<StoredShard, 'changed'>): Promise<void> {
+  async register({
+    name,
+    number,
+    founders,
+    accepting,
+  }: Omit<StoredShard, 'changed' | 'closed'>): Promise<void> {
     await this.sql.query(
       `INSERT INTO ${this.table} (name, number, founders, accepting) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
       [name, number, founders, accepting],
     );
   }
 
-  /** Undefined: there is no row. A row that is so already is unchanged. */
-  async setAccepting(
-    accepting: boolean,
-    { by, reason }: { readonly by?: string; readonly reason?: string },
-  ): Promise<StoredShard | undefined> {
+  async setAccepting(accepting: boolean, { by, reason }: ShardChange): Promise<void> {
     await this.sql.query(
       `UPDATE ${this.table} SET accepting = $1, changed_at = now(), changed_by = $2, change_reason = $3 WHERE accepting <> $1`,
       [accepting, by ?? null, reason ?? null],
     );
-    return this.read();
+  }
+
+  /**
+   * Closes the shard: each process stops its sagas and its relay at its next poll. Then nothing can change the tables any
+   * more: not even a process that has missed it. It may be repeated.
+   * @throws SagaUnavailableError if sagas or a relay still run after a minute. The shard stays closed for all that is new
+   */
+  async close(change: ShardChange): Promise<void> {
+    await this.setClosed(true, change);
+    let holder: string | undefined;
+    for (let waited = 0; (holder = await this.holder()) !== undefined; waited += LOOK) {
+      if (waited >= CLOSE_PATIENCE)
+        throw new SagaUnavailableError(
+          `The shard is closed for everything new, but a process still runs its sagas or its relay: ${holder}. ` +
+            `Repeat the call, or end the process first.`,
+        );
+      await new Promise((resolve) => setTimeout(resolve, LOOK));
+    }
+    await this.sql.transaction(async (sql) => {
+      await disableTimeouts(sql);
+      for (const table of await this.sealedTables(sql)) {
+        await sql.query(`DROP TRIGGER IF EXISTS ${TRIGGER} ON ${table}`);
+        await sql.query(
+          `CREATE TRIGGER ${TRIGGER} BEFORE INSERT OR UPDATE OR DELETE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION "${this.schema}".shard_closed_1()`,
+        );
+      }
+    });
+  }
+
+  /** Opens a closed shard, which is as it was before it was closed. */
+  async open(change: ShardChange): Promise<void> {
+    await this.sql.transaction(async (sql) => {
+      await disableTimeouts(sql);
+      for (const table of await this.sealedTables(sql))
+        await sql.query(`DROP TRIGGER IF EXISTS ${TRIGGER} ON ${table}`);
+    });
+    await this.setClosed(false, change);
+  }
+
+  private async setClosed(closed: boolean, { by, reason }: ShardChange): Promise<void> {
+    await this.sql.query(
+      `UPDATE ${this.table} SET closed = $1, changed_by = $2, change_reason = $3 WHERE closed <> $1`,
+      [closed, by ?? null, reason ?? null],
+    );
+  }
+
+  /** The tables of sagas and messages that are there, quoted. */
+  private async sealedTables(sql: Sql): Promise<string[]> {
+    const tables = [...SEALED_TABLES, ...MESSAGING_TABLES].map((table) => `"${this.schema}".${table}`);
+    const rows = await sql.query<{ name: string }[]>(
+      'SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL',
+      [tables],
+    );
+    return rows.map(({ name }) => name);
+  }
+
+  /** Who holds a lease of a saga, or of messages. Plan: unfinished work only, by instance_due. */
+  private async holder(): Promise<string | undefined> {
+    const [row] = await this.sql.query<{ holder: string }[]>(
+      `SELECT locked_by AS holder FROM "${this.schema}".instance
+       WHERE rank_at IS NOT NULL AND locked_by IS NOT NULL AND due_at > clock_timestamp()
+       UNION ALL
+       SELECT leased_by FROM "${this.schema}".outbox_lane WHERE leased_by IS NOT NULL AND leased_until > clock_timestamp()
+       LIMIT 1`,
+    );
+    return row?.holder;
   }
 
   /** The server since its start, the database and the schema: the same for the same tables, whatever their address. */

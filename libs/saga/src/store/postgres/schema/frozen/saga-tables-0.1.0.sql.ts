@@ -240,7 +240,8 @@ export const SAGA_TABLES_0_1_0: MigrationSql = {
         accepting boolean NOT NULL,
         changed_at timestamptz,
         changed_by text,
-        change_reason text
+        change_reason text,
+        closed boolean NOT NULL DEFAULT false
       )`,
     `
       CREATE INDEX IF NOT EXISTS instance_due ON "{schema}".instance (name, version, rank_at)
@@ -2023,6 +2024,11 @@ BEGIN
   END LOOP;
   PERFORM "{schema}".call_all_1(called, since);
 END $function$`,
+    `
+CREATE OR REPLACE FUNCTION "{schema}".shard_closed_1() RETURNS trigger LANGUAGE plpgsql AS $function$
+BEGIN
+  RAISE EXCEPTION 'the shard is closed' USING ERRCODE = '57P03';
+END $function$`,
   ],
   down: [
     `DROP FUNCTION IF EXISTS "{schema}".steps_of`,
@@ -2071,6 +2077,7 @@ END $function$`,
     `DROP FUNCTION IF EXISTS "{schema}".take_slots_1`,
     `DROP FUNCTION IF EXISTS "{schema}".free_slots_1`,
     `DROP FUNCTION IF EXISTS "{schema}".sweep_slots_1`,
+    `DROP FUNCTION IF EXISTS "{schema}".shard_closed_1`,
     `DROP TABLE IF EXISTS "{schema}".step_pause`,
     `DROP TABLE IF EXISTS "{schema}".shard`,
     `DROP TABLE IF EXISTS "{schema}".schedule`,

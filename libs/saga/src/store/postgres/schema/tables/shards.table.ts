@@ -10,6 +10,7 @@ export const shardTables = (schema: string): string[] => [
         accepting boolean NOT NULL,
         changed_at timestamptz,
         changed_by text,
-        change_reason text
+        change_reason text,
+        closed boolean NOT NULL DEFAULT false
       )`,
 ];

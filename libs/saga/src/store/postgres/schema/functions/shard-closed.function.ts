@@ -1,0 +1,13 @@
+/** The error of a change in a closed shard: cannot_connect_now, so that whatever sends it waits as for a server that is starting. */
+const CLOSED = '57P03';
+
+/**
+ * shard_closed_1: refuses a statement. It is the trigger of the tables of a shard while the shard is closed: open shards
+ * have no trigger, which would cost each statement. A process that has missed the closing changes nothing any more, whatever
+ * it believes to hold.
+ */
+export const shardClosedFunction = (schema: string): string => `
+CREATE OR REPLACE FUNCTION ${schema}.shard_closed_1() RETURNS trigger LANGUAGE plpgsql AS $function$
+BEGIN
+  RAISE EXCEPTION 'the shard is closed' USING ERRCODE = '${CLOSED}';
+END $function$`;

@@ -1,0 +1,289 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { pgDatabase } from '../../../libs/saga/src/databases/pg/index.js';
+import {
+  Saga,
+  type SagaHandle,
+  type SagaService,
+  SagaShardUnavailableError,
+  Step,
+  type StepContext,
+  SubSaga,
+  WaitFor,
+} from '../../../libs/saga/src/index.js';
+import { SagaMessagingModule } from '../../../libs/saga/src/messaging/index.js';
+import { sagaHere } from '../../cli/support/saga-here.js';
+import { MemoryBroker } from '../../messaging/support/memory-broker.js';
+import { type EmbeddedServer, startEmbeddedPostgres } from '../../support/embedded-postgres.mjs';
+import { pause, until } from '../../support/gate.js';
+import { ShardApps } from '../../support/shard-apps.js';
+
+/** How often a step has run, by the saga and the step. */
+const runs = new Map<string, number>();
+const ran = ({ sagaId, step }: StepContext<object>) => {
+  const key = `${sagaId} ${step}`;
+  runs.set(key, (runs.get(key) ?? 0) + 1);
+};
+
+@Saga({ name: 'payment' })
+class PaymentSaga {
+  @Step() reserve(ctx: StepContext<object>) {
+    ran(ctx);
+    ctx.publish({ topic: 'reserved', payload: ctx.sagaId });
+  }
+  @WaitFor({ signal: 'paid', after: 'reserve' }) paid(ctx: StepContext<object>, amount: number) {
+    ran(ctx);
+    return amount;
+  }
+}
+
+@Saga({ name: 'shipment' })
+class ShipmentSaga {
+  @Step({ delay: '300ms' }) async send(ctx: StepContext<object>) {
+    ran(ctx);
+    await pause(100);
+  }
+}
+
+@Saga({ name: 'order' })
+class OrderSaga {
+  @SubSaga(() => ShipmentSaga) ship() {
+    return {};
+  }
+  @Step({ after: 'ship' }) end(ctx: StepContext<object>) {
+    ran(ctx);
+  }
+}
+
+@Saga({ name: 'account', lockKey: (input: { account: string }) => input.account })
+class AccountSaga {
+  @Step({ delay: '50ms' }) open(ctx: StepContext<{ account: string }>) {
+    ran(ctx);
+  }
+}
+
+const sagas = [PaymentSaga, ShipmentSaga, OrderSaga, AccountSaga];
+const apps = ShardApps.over();
+const broker = new MemoryBroker();
+const servers: EmbeddedServer[] = [];
+const pools: pg.Pool[] = [];
+afterAll(async () => {
+  await Promise.all(pools.map((pool) => pool.end()));
+  for (const server of servers) await server.stop();
+});
+
+/** A server with a database `shop`. */
+async function server(settings: Record<string, string>) {
+  const started = await startEmbeddedPostgres({
+    settings: { fsync: 'off', full_page_writes: 'off', ...settings },
+  });
+  servers.push(started);
+  await sql(started.url, 'CREATE DATABASE shop');
+  const url = new URL(started.url);
+  url.pathname = '/shop';
+  return url.href;
+}
+
+async function sql<Row extends object>(url: string, text: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const poolTo = (url: string) => {
+  const pool = new pg.Pool({ connectionString: url });
+  pool.on('error', () => undefined);
+  pools.push(pool);
+  return pool;
+};
+
+/** A process. Two schemas of one server, or of two, and another shard that stays where it is. */
+function application(eu: pg.Pool, others: pg.Pool) {
+  const at = (pool: pg.Pool, schema: string) => ({ database: pgDatabase(pool), schema });
+  return apps.start({
+    ...{ sagas, shards: [] },
+    imports: [SagaMessagingModule.forRoot({ transport: broker, relay: { pollInterval: '50ms' } })],
+    options: {
+      // A lease that is lost, because the machine is busy, is another run of a step.
+      worker: { pollInterval: '50ms', lease: '60s' },
+      shards: { eu: at(eu, 'saga_eu'), us: at(others, 'saga_us'), asia: at(others, 'saga_asia') },
+    },
+  });
+}
+
+/** The statements of the page, in their order, with where they run. */
+function statementsOfThePage(): {
+  readonly where: 'old' | 'new';
+  readonly repeats: boolean;
+  readonly text: string;
+}[] {
+  const page = readFileSync(fileURLToPath(new URL('../../../docs/shards.md', import.meta.url)), 'utf8');
+  const section = page.slice(
+    page.indexOf('## Give a shard its own server'),
+    page.indexOf('## Remove a shard'),
+  );
+  return [...section.matchAll(/```psql\n-- on the (old|new) server(, until it is true)?\n([^]*?)\n```/g)].map(
+    ([, where, repeats, text]) => ({
+      where: where as 'old' | 'new',
+      repeats: repeats !== undefined,
+      text: text!,
+    }),
+  );
+}
+
+/** Starts sagas one after the other, waits for their ends, and repeats calls while a shard is closed. */
+class Load {
+  readonly started: SagaHandle[] = [];
+  private count = 0;
+  private isOver = false;
+  private readonly loops: Promise<void>[] = [];
+
+  constructor(public service: SagaService) {
+    for (let n = 0; n < 12; n += 1) this.loops.push(this.loop());
+  }
+
+  /** Resolves when so many more sagas have started. */
+  async goesOn(count: number): Promise<void> {
+    const before = this.started.length;
+    const failed = Promise.all(this.loops).then(() => true);
+    await Promise.race([failed, until(() => this.started.length > before + count)]);
+  }
+
+  async end(): Promise<void> {
+    this.isOver = true;
+    await Promise.all(this.loops);
+  }
+
+  private async loop(): Promise<void> {
+    while (!this.isOver) await this.one((this.count += 1));
+  }
+
+  private async one(n: number): Promise<void> {
+    const name = ['payment', 'order', 'account'][n % 3]!;
+    const correlationId = `load-${n}`;
+    const target = { saga: name, correlationId };
+    const input = { account: `account-${Math.floor(n / 6) % 8}` };
+    const handle = await this.repeated((service) => service.start(name, input, { correlationId }));
+    this.started.push(handle);
+    if (name === 'payment') {
+      await pause((n * 37) % 300);
+      await this.repeated((service) => service.signal(target, 'paid', n, { messageId: `paid-${n}` }));
+    }
+    const { status } = await this.repeated((service) => service.wait(handle.id, { timeout: '60s' }));
+    expect(status).toBe('completed');
+  }
+
+  /** A process may end, and a shard may be closed. */
+  private async repeated<T>(call: (service: SagaService) => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await call(this.service);
+      } catch (error) {
+        const { code } = error as { code?: string };
+        if (code !== 'SAGA_SHARD_UNAVAILABLE' && code !== 'SAGA_UNAVAILABLE') throw error;
+        await pause(20);
+      }
+    }
+  }
+}
+
+test('a shard gets its own server by the statements of the page, under load: nothing is lost, and nothing happens twice', async () => {
+  const oldUrl = await server({ wal_level: 'logical' });
+  const newUrl = await server({});
+  const [oldPool, newPool] = [poolTo(oldUrl), poolTo(newUrl)];
+  const command = async (words: string, url: string) => {
+    const { code, error } = await sagaHere([...words.split(' '), '--url', url, '--schema', 'saga_eu']);
+    expect([code, error]).toEqual([0, '']);
+  };
+  let noted: Record<string, string> = {};
+  const pending = statementsOfThePage();
+  expect(pending).toHaveLength(11);
+  /** Runs the next statements of the page. */
+  const run = async (count: number): Promise<Record<string, string>[]> => {
+    let rows: Record<string, string>[] = [];
+    for (const { where, repeats, text } of pending.splice(0, count)) {
+      const statement = text
+        .replace("'host=db-old dbname=shop user=replicator'", `'${oldUrl}'`)
+        .replace(":'closed_at'", `'${noted.closed_at}'`);
+      do rows = await sql(where === 'old' ? oldUrl : newUrl, statement);
+      while (repeats && String(rows[0]?.done) !== 'true');
+      noted = { ...noted, ...rows[0] };
+    }
+    return rows;
+  };
+
+  const before = [await application(oldPool, oldPool), await application(oldPool, oldPool)];
+  const load = new Load(before[0]!.sagas);
+  await load.goesOn(30);
+  await command('migrate', newUrl);
+  await run(4);
+  await command('shards close eu', oldUrl);
+  const listed = await sagaHere(['shards', '--url', oldUrl, '--schema', 'saga_eu']);
+  expect(listed.out).toMatch(/^eu {2}closed {2}/);
+  // No process changes anything there any more, whatever it believes.
+  await expect(sql(oldUrl, 'DELETE FROM saga_eu.instance')).rejects.toThrow('the shard is closed');
+  await expect(before[1]!.sagas.start(PaymentSaga, {}, { shard: 'eu' })).rejects.toThrow(
+    SagaShardUnavailableError,
+  );
+  const setval = await run(3);
+  for (const { statement } of setval) await sql(newUrl, statement!);
+  await run(2);
+  const after = await application(newPool, oldPool);
+  load.service = after.sagas;
+  expect((await after.sagas.shards()).map(({ closed }) => closed)).toEqual([true, false, false]);
+  for (const app of before) await app.close();
+  // What may start anywhere, and the sagas of the other shards, have gone on.
+  for (const options of [{}, { shard: 'us' }]) {
+    const handle = await after.sagas.start(ShipmentSaga, {}, options);
+    load.started.push(handle);
+    expect((await handle.outcome()).status).toBe('completed');
+  }
+  await command('shards open eu', newUrl);
+  await run(2);
+  await load.goesOn(30);
+  await load.end();
+
+  const idsIn = async (url: string, schema: string) =>
+    (await sql<{ id: string }>(url, `SELECT id FROM ${schema}.instance`)).map(({ id }) => id);
+  const eu = await idsIn(newUrl, 'saga_eu');
+  const all = [...eu, ...(await idsIn(oldUrl, 'saga_us')), ...(await idsIn(oldUrl, 'saga_asia'))];
+  expect(eu.length).toBeGreaterThan(10);
+  expect(load.started.filter(({ id }) => !all.includes(id))).toEqual([]);
+  expect(new Set(all).size).toBe(all.length);
+  expect([...runs].filter(([, count]) => count !== 1)).toEqual([]);
+  const payments = [...runs.keys()].filter((key) => key.endsWith(' reserve'));
+  await until(() => broker.taken.length >= payments.length);
+  expect(new Set(broker.payloads).size).toBe(payments.length);
+  expect(broker.payloads).toHaveLength(payments.length);
+  expect(await sql(oldUrl, "SELECT to_regnamespace('saga_eu')::text AS old")).toEqual([{ old: null }]);
+  expect((await after.sagas.shards()).map(({ counts }) => counts!.unfinished)).toEqual([0, 0, 0]);
+});
+
+test('a shard that is opened again without a copy continues in the same processes', async () => {
+  const url = await server({});
+  const pool = poolTo(url);
+  const app = await application(pool, pool);
+  const handle = await app.sagas.start(PaymentSaga, {}, { shard: 'eu' });
+  const outcome = handle.outcome();
+  await until(async () => (await app.sagas.get(handle.id)).waitingFor?.kind === 'signal');
+  await Promise.all([
+    expect(outcome).rejects.toThrow("Shard 'eu' cannot be reached: it is closed"),
+    app.sagas.close('eu', { by: 'ann', reason: 'a try' }),
+  ]);
+  await expect(app.sagas.signal(handle.id, 'paid', 1)).rejects.toThrow(SagaShardUnavailableError);
+  expect((await app.sagas.find()).unreachable).toEqual(['eu']);
+  await app.sagas.close('eu');
+  await app.sagas.open('eu', { by: 'ann' });
+  await until(async () => (await app.sagas.shards())[0]!.reachable);
+  await app.sagas.signal(handle.id, 'paid', 1);
+  expect((await app.sagas.wait(handle.id)).results).toMatchObject({ paid: 1 });
+  await until(() => broker.payloads.includes(handle.id));
+  expect(await sql(url, 'SELECT accepting, closed, changed_by FROM saga_eu.shard')).toEqual([
+    { accepting: true, closed: false, changed_by: 'ann' },
+  ]);
+});
