@@ -304,6 +304,9 @@ describe('at start-up, an observer is refused', () => {
       @OnSagaEvent('stuck', undefined) circular(): void {}
       @OnSagaEvent([]) nothing(): void {}
       @OnSagaEvent('stuck') static of(): void {}
+      @OnSagaEvent('stuck') *generate() {
+        yield 1;
+      }
     }
     const refused = await start(Alerts).catch((error: Error) => error.message);
     expect(refused).toContain(
@@ -314,6 +317,7 @@ describe('at start-up, an observer is refused', () => {
     );
     expect(refused).toContain('Alerts.nothing: @OnSagaEvent([]) observes no events');
     expect(refused).toContain('Alerts.of is static');
+    expect(refused).toContain('Alerts.generate is a generator, whose body a call does not run. Remove the *');
   });
 
   test('whose instances come and go with requests', async () => {

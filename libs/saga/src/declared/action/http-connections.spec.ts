@@ -1,4 +1,4 @@
-import { context, propagation, trace } from '@opentelemetry/api';
+import { context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -190,16 +190,24 @@ describe('a proxy', () => {
 
 describe('the trace of the active span', () => {
   const SPAN = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1 };
+  /** As SagaTelemetryModule sets it around a method. */
+  let active = ROOT_CONTEXT;
+  class AroundMethods extends AsyncLocalStorageContextManager {
+    override active = () => active;
+  }
   beforeAll(() => {
-    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    context.setGlobalContextManager(new AroundMethods().enable());
     propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   });
   afterAll(() => {
     context.disable();
     propagation.disable();
   });
-  const traced = (text: string) =>
-    context.with(trace.setSpanContext(context.active(), SPAN), () => run(text));
+  const traced = async (text: string) => {
+    active = trace.setSpanContext(ROOT_CONTEXT, SPAN);
+    await run(text);
+    active = ROOT_CONTEXT;
+  };
 
   test('goes on with the request', async () => {
     await traced(get(`http://127.0.0.1:${plainPort}/`));

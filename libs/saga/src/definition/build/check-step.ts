@@ -192,6 +192,13 @@ function checkMethod(method: string, methods: SagaMethods, report: Report): void
   if (HOOKS.includes(method))
     report('Nest calls a method of this name itself, at start-up or at shutdown', 'rename it');
   if (!methods.all.includes(method)) report('@Step can only decorate a method', 'turn it into a method');
+  checkBody('it', method, methods, report);
+}
+
+/** A call of a generator returns an iterator and runs nothing. */
+function checkBody(what: string, method: string, methods: SagaMethods, report: Report): void {
+  if (methods.generators.includes(method))
+    report(`${what} is a generator, whose body a call does not run`, 'remove the *, and return the result');
 }
 
 /** The methods that Nest calls on every provider that has them. */
@@ -219,7 +226,7 @@ function checkCompensation(options: AnyNodeOptions, methods: SagaMethods, report
     );
   } else if (methods.steps.includes(compensate)) {
     report(`compensate '${compensate}' is itself a step`, 'name a plain method');
-  }
+  } else checkBody(`compensate '${compensate}'`, compensate, methods, report);
 }
 
 function checkProbe({ probe }: AnyNodeOptions, methods: SagaMethods, report: Report): void {
@@ -234,7 +241,7 @@ function checkProbe({ probe }: AnyNodeOptions, methods: SagaMethods, report: Rep
     report(`probe '${probe}' is itself a step`, 'name a plain method that only reads');
   } else if (methods.compensations.includes(probe)) {
     report(`probe '${probe}' is a compensation`, 'a probe only reads: write a separate method for it');
-  }
+  } else checkBody(`probe '${probe}'`, probe, methods, report);
 }
 
 function checkCombinations(options: AnyNodeOptions, report: Report): void {

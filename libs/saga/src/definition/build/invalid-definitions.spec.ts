@@ -1,6 +1,29 @@
 import { problemsOf, sagaNamed, sagaWith, rowsOf } from '../../../../../test/fixtures/saga-of.js';
+import { buildSagaGraph } from './build-saga-graph.js';
 import { Saga } from '../decorators/saga.decorator.js';
 import { Step } from '../decorators/step.decorator.js';
+
+test('methods that are generators are refused, since a call of one runs nothing', () => {
+  class OrderSaga {
+    async *charge() {
+      yield await Promise.resolve(1);
+    }
+    *refund() {
+      yield 1;
+    }
+    async *isCharged() {
+      yield await Promise.resolve(1);
+    }
+    ship() {}
+  }
+  Saga()(OrderSaga);
+  const charge = { method: 'charge', options: { compensate: 'refund', probe: 'isCharged' } } as const;
+  Step(charge.options as never)(OrderSaga.prototype, charge.method as never, {});
+  Step()(OrderSaga.prototype, 'ship', {});
+  expect(() => buildSagaGraph(OrderSaga)).toThrow(
+    /it is a generator, .*remove the \*.*compensate 'refund' is a generator.*probe 'isCharged' is a generator/s,
+  );
+});
 
 describe('a wrong definition', () => {
   it('names the class, the step and the compensation that it lacks, and what to do', () => {

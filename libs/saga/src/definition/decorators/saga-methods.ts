@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { SagaMetadata } from './saga-metadata.js';
 
@@ -10,10 +11,13 @@ export interface SagaMethods {
   readonly compensations: readonly unknown[];
   /** Those that are no steps, and so may be a compensation or a probe. */
   readonly plain: readonly string[];
+  /** Those with `*`: a call of one runs nothing. */
+  readonly generators: readonly string[];
 }
 
 export function methodsOf(saga: Type): SagaMethods {
-  const all = methodNames(saga);
+  const methods = methodsByName(saga);
+  const all = [...methods.keys()];
   const metadata = SagaMetadata.stepsOf(saga);
   const steps = metadata.map(({ method }) => method);
   return {
@@ -22,18 +26,20 @@ export function methodsOf(saga: Type): SagaMethods {
     steps,
     compensations: metadata.map(({ options }) => options.compensate).filter((name) => name !== undefined),
     plain: all.filter((name) => !steps.includes(name)),
+    generators: all.filter((name) => types.isGeneratorFunction(methods.get(name))),
   };
 }
 
 /** Its methods and those that it inherits, but not what every object has. */
-function methodNames(saga: Type): string[] {
-  const names = new Set<string>();
+function methodsByName(saga: Type): Map<string, unknown> {
+  const methods = new Map<string, unknown>();
   let prototype = saga.prototype as object | null;
   while (prototype && prototype !== Object.prototype) {
     for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-      if (name !== 'constructor' && typeof property.value === 'function') names.add(name);
+      if (name === 'constructor' || typeof property.value !== 'function' || methods.has(name)) continue;
+      methods.set(name, property.value);
     }
     prototype = Object.getPrototypeOf(prototype) as object | null;
   }
-  return [...names];
+  return methods;
 }

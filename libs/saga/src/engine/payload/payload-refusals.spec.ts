@@ -6,6 +6,18 @@ import { nested, refusal } from '../../../../../test/fixtures/payload-refusal.js
 
 describe('a payload is refused', () => {
   class CustomError extends Error {}
+  class Sealed {
+    #cents = 500;
+    cents() {
+      return this.#cents;
+    }
+  }
+  class Money {
+    #cents = 500;
+    get cents() {
+      return this.#cents;
+    }
+  }
   const cycle: Record<string, unknown> = { a: { b: [] } };
   (cycle.a as { b: unknown[] }).b.push(cycle);
   const list: unknown[] = [];
@@ -32,6 +44,16 @@ describe('a payload is refused', () => {
     ['a WeakSet', new WeakSet(), 'input'],
     ['a Map of another realm', [runInNewContext('new Map()')], 'input[0]'],
     ['a RegExp', { pattern: /a/ }, 'input.pattern'],
+    ['a Response', { answer: new Response('{}') }, 'input.answer'],
+    ['Headers', { headers: new Headers({ a: 'b' }) }, 'input.headers'],
+    ['URLSearchParams', { query: new URLSearchParams('a=1') }, 'input.query'],
+    ['a FormData', { form: new FormData() }, 'input.form'],
+    ['a Blob', { file: new Blob(['a']) }, 'input.file'],
+    ['an iterator', { seats: new Map([[1, 2]]).values() }, 'input.seats'],
+    ['a generator', [(function* () {})()], 'input[0]'],
+    ['private fields behind a getter', { price: new Money() }, 'input.price'],
+    ['private fields behind a method', { price: new Sealed() }, 'input.price'],
+    ['private fields that are inherited', [new (class extends Money {})()], 'input[0]'],
     ['a Promise', { later: Promise.resolve(1) }, 'input.later'],
     ['an Error', { reason: new Error('no') }, 'input.reason'],
     ['an Error of one’s own', { reason: new CustomError('no') }, 'input.reason'],

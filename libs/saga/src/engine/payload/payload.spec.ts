@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { anyText } from '../../../../../test/fixtures/any-text.js';
 import { fuzz } from '../../../../../test/fixtures/fuzz-settings.js';
@@ -99,6 +100,9 @@ describe('a payload is changed in defined ways only', () => {
     }
     add() {}
   }
+  class Empty {
+    total() {}
+  }
   const hidden = Object.defineProperty({ [Symbol('s')]: 1, shown: 1 }, 'hidden', {
     value: 1,
     enumerable: false,
@@ -132,6 +136,8 @@ describe('a payload is changed in defined ways only', () => {
     ['an undefined property is left out', { a: undefined, b: 1 }, { b: 1 }],
     ['a symbol key is left out, and so is what is not enumerable', hidden, { shown: 1 }],
     ['what is inherited is left out', Object.create({ inherited: 1 }), {}],
+    ['an instance of a class without fields is a plain object', new Empty(), {}],
+    ['an empty object of another realm is one', [runInNewContext('({})')], [{}]],
     ['a class instance is a plain object', new Money(5), { currency: 'CHF', amount: 5 }],
     ['an object without a prototype is a plain one', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
     ['-0 is 0', [-0], [0]],

@@ -31,8 +31,9 @@ interface Walk {
  * A value as JSON text, or undefined for undefined.
  *
  * What JSON cannot carry is refused rather than changed in silence: bigint, NaN and infinities, functions,
- * symbols, cycles, Map, Set, Error, RegExp, Promise and binary data, undefined inside an array, and strings
- * that PostgreSQL cannot hold (NUL, lone surrogates). Defined changes: a Date, or whatever has `toJSON()`, is
+ * symbols, cycles, Map, Set, Error, RegExp, Promise and binary data, objects that hold private data only (Response,
+ * Headers, iterators, classes with private fields), undefined inside an array, and strings that PostgreSQL cannot
+ * hold (NUL, lone surrogates). Defined changes: a Date, or whatever has `toJSON()`, is
  * stored as what that returns; properties that are undefined are left out, and so is what is not enumerable or
  * not named by a string; class instances become plain objects, boxed primitives plain ones; -0 becomes 0.
  *
@@ -201,6 +202,48 @@ function refuseLossy(value: object, walk: Walk, converts: boolean): void {
   }
   const lossy = LOSSY.find(([, is]) => is(value));
   if (lossy) refuse(walk, `is ${lossy[0]}, whose contents JSON would lose`);
+  if (isOpaque(value)) {
+    refuse(
+      walk,
+      `is ${nameOf(value)}, of which JSON would store {}; store its data, or give its class a toJSON()`,
+    );
+  }
+}
+
+/** The name of a private field or method in the text of a class. */
+const PRIVATE_NAME = /#[\p{ID_Start}$_]/u;
+
+/**
+ * It has no property of its own, and what it holds is behind getters or in private fields, or it is an object of the platform:
+ * a Response, Headers, an iterator.
+ */
+function isOpaque(value: object): boolean {
+  if (types.isBoxedPrimitive(value) || Object.keys(value).length > 0) return false;
+  if (tagOf(value) !== 'Object') return true;
+  let prototype = Object.getPrototypeOf(value) as object | null;
+  while (prototype !== null) {
+    const next = Object.getPrototypeOf(prototype) as object | null;
+    // What every object has, in any realm.
+    if (next === null) return false;
+    const members = Object.values(Object.getOwnPropertyDescriptors(prototype)) as PropertyDescriptor[];
+    if (members.some((member) => 'get' in member)) return true;
+    const type: unknown = Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value;
+    if (typeof type === 'function' && PRIVATE_NAME.test(Function.prototype.toString.call(type))) return true;
+    prototype = next;
+  }
+  return false;
+}
+
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice('[object '.length, -1);
+}
+
+/** As `Object.prototype.toString` names it, or its class: `a Response`. */
+function nameOf(value: object): string {
+  const tag = tagOf(value);
+  const { name } = (value.constructor ?? {}) as { name?: unknown };
+  const known = tag !== 'Object' ? tag : typeof name === 'string' && name !== '' ? name : 'object of a class';
+  return `${/^[aeiou]/i.test(known) ? 'an' : 'a'} ${known}`;
 }
 
 function checkedArray(value: unknown[], walk: Walk): unknown[] {

@@ -8,6 +8,7 @@ import {
   type ObservedEventType,
 } from '../../definition/types/observed-event.js';
 import { type ObserverMetadata, SagaMetadata } from '../../definition/decorators/saga-metadata.js';
+import { methodsOf } from '../../definition/decorators/saga-methods.js';
 import { shown } from '../../shared/shown-value.js';
 import type { EngineLog } from '../../engine/ports/engine-log.js';
 import { SagaDefinitionError } from '../../errors.js';
@@ -60,6 +61,11 @@ function observersOf(
       `${type.name}.${method} is static. Make it an instance method: @OnSagaEvent does not work on static methods`,
   );
   const observers = SagaMetadata.observersOf(type);
+  const { generators } = methodsOf(type);
+  for (const { method } of observers) {
+    if (!generators.includes(method)) continue;
+    problems.push(`${type.name}.${method} is a generator, whose body a call does not run. Remove the *`);
+  }
   for (const observer of observers)
     problems.push(...flawsOf(`${type.name}.${observer.method}`, observer, registry));
   if (problems.length > 0) throw new SagaDefinitionError(textOfProblems(problems));
