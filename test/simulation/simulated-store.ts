@@ -213,7 +213,7 @@ export class SimulatedStore implements SagaStore {
   }
 
   refuses(error: unknown): boolean {
-    return this.world.database.memory.refuses(error);
+    return this.world.database.store.refuses(error);
   }
 
   send<T>(

@@ -193,7 +193,12 @@ const GIVEN: Record<keyof SagaService, 'planted' | 'nothing private'> = {
   ...{ pauseStep: 'planted', resumeStep: 'planted', pauseSchedule: 'planted', resumeSchedule: 'planted' },
   ...{ bulk: 'planted', trigger: 'planted' },
   // Reasons of shards: test/sagas/shards/shards.spec.ts.
-  ...{ drain: 'nothing private', admit: 'nothing private', moveSagas: 'nothing private' },
+  ...{
+    drain: 'nothing private',
+    admit: 'nothing private',
+    close: 'nothing private',
+    open: 'nothing private',
+  },
   ...{ get: 'nothing private', find: 'nothing private', watch: 'nothing private', wait: 'nothing private' },
   ...{ tasks: 'nothing private', history: 'nothing private', stats: 'nothing private' },
   ...{ previewRollback: 'nothing private', cleanup: 'nothing private', schedules: 'nothing private' },

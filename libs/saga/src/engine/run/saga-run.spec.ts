@@ -408,7 +408,8 @@ test('a transactional step that is cancelled while its transaction begins is not
     written.push(await work(undefined as never));
     return 'saved';
   };
-  const store = { transact, edit: async () => undefined, isTransient: () => false };
+  const none = () => false;
+  const store = { transact, edit: async () => undefined, isOutage: none, isTransient: none, refuses: none };
   const run = runOf(SAGA, graph, async (method) => void calls.push(method), { ...portsTo(written), store });
   const ended = run.advance();
   await asked.passed;
