@@ -29,7 +29,8 @@ class Scene {
   private readonly store = new Proxy({} as SagaStore, {
     get: (_, name: keyof MemorySagaStore & keyof SagaStore) => {
       if (name === 'lastFailoverAt') return this.lastFailoverAt;
-      if (name === 'isTransient') return (error: unknown) => error instanceof ConnectionLost;
+      if (name === 'isOutage' || name === 'isTransient')
+        return (error: unknown) => error instanceof ConnectionLost;
       if (name === 'start') return (...given: Parameters<MemorySagaStore['start']>) => this.start(...given);
       const member: unknown = this.memory[name];
       return typeof member === 'function' ? (member.bind(this.memory) as unknown) : member;

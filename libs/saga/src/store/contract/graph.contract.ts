@@ -260,7 +260,7 @@ export function describeGraphs(subject: () => StoreSubject): void {
 
     test('is none of an edit that names no version', async () => {
       const { graphs, store } = subject();
-      const given = await started(store);
+      const given = await held(store);
       await graphs.exclusively((writer) => writer.keep(given, 1));
       const edited = await store.edit({ id: given.id }, (s) => ({ state: s.state, due: true, step: '' }));
       expect(edited).toMatchObject({ version: 1, graphRevision: 1 });
