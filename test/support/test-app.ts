@@ -34,7 +34,7 @@ class TestModule {}
 
 const SAGA_TABLES = [
   ...['instance', 'step', 'signal', 'operation', 'task', 'deleted', 'graph'],
-  ...['rate_limit', 'concurrency', 'schedule', 'step_pause', 'outbox', 'inbox'],
+  ...['rate_limit', 'rate_time', 'concurrency', 'schedule', 'step_pause', 'outbox', 'inbox'],
 ];
 /**
  * The tables of all schemas with sagas. Of a few rows, DELETE is much faster than TRUNCATE, which makes new
