@@ -110,6 +110,7 @@ class Walk {
   async check(outcomeOf: (one: Waiting) => Outcome | 'over', moves = 0): Promise<void> {
     const { service } = this.world;
     const waits: Waiting[] = [];
+    expect(await this.world.unexplained()).toEqual([]);
     for (const one of this.waiting) {
       const now = await service.get(one.id);
       const outcome = outcomeOf(one);

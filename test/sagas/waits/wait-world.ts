@@ -9,6 +9,10 @@ import type { SagaStore } from '../../../libs/saga/src/engine/ports/saga-store.j
 import { assembleEngine, type ServiceParts } from '../../../libs/saga/src/nest/assemble-engine.js';
 import type { SagaRegistry } from '../../../libs/saga/src/nest/discovery/saga.registry.js';
 import { SagaExplorer } from '../../../libs/saga/src/nest/discovery/saga.explorer.js';
+import {
+  findUnexplained,
+  type UnexplainedSaga,
+} from '../../../libs/saga/src/nest/maintenance/find-unexplained.js';
 import { withDefaults } from '../../../libs/saga/src/nest/saga.options.js';
 import { MemoryWakeupHub } from '../../../libs/saga/src/store/memory/memory-wakeup.js';
 import type { StoreSubject } from '../../../libs/saga/src/store/contract/store-subject.contract.js';
@@ -85,6 +89,13 @@ export class WaitWorld {
 
   end(): Promise<void> {
     return this.stop();
+  }
+
+  /** The sagas that nothing will move. */
+  unexplained(): Promise<UnexplainedSaga[]> {
+    const graphOf = ({ name }: StoredSaga) =>
+      this.registry.all.find(({ graph }) => graph.name === name)?.graph;
+    return findUnexplained({ store: this.store, graphOf });
   }
 
   /** Lets time pass, or sets the clock back. No process runs meanwhile: what is stored moves in several statements. */
