@@ -24,6 +24,7 @@ import { Senders, signalOf } from './senders.js';
 import { EPOCH } from './simulated-clock.js';
 import { type ProcessWorld, SimulatedProcess } from './simulated-process.js';
 import { TimeStandsStill, Timeline } from './timeline.js';
+import { checkUnexplained } from './unexplained.js';
 import { finalChecks } from './final-checks.js';
 import { InvariantChecker } from './invariant-checker.js';
 import type { Started } from './started.js';
@@ -148,6 +149,7 @@ class Simulation {
       })
       .finally(() => this.tenants.end());
     await this.database.checkCoded();
+    await checkUnexplained(this.database, this.checker, scenario.sagas);
     const remains = { ...this.parts(), scenario, started: this.started, isQuiet: this.restful > PATIENCE };
     const violations = [...this.checker.violations, ...finalChecks(remains)];
     const { books, log } = this.checker;
