@@ -1,7 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { catchError, type Observable, throwError } from 'rxjs';
 import { SagaUnavailableError } from '../errors.js';
-import { isTransientError } from '../store/postgres/connection/transient-errors.js';
+import { isOutage } from '../store/postgres/connection/transient-errors.js';
 
 /** Answers 503 if the database cannot be reached, instead of 500. */
 @Injectable()
@@ -10,7 +10,7 @@ export class UnavailableInterceptor implements NestInterceptor {
     return next.handle().pipe(
       catchError((error: unknown) =>
         throwError(() =>
-          isTransientError(error)
+          isOutage(error)
             ? new SagaUnavailableError('The database cannot be reached at the moment. Try again later.', {
                 cause: error,
               })

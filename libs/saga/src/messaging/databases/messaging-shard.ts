@@ -5,7 +5,7 @@ import type { NamedRow } from '../../nest/shards/register-shards.js';
 import { ShardHealth } from '../../shards/shard-health.js';
 import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
-import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
+import { isOutage, isTransientError } from '../../store/postgres/connection/transient-errors.js';
 import { PostgresShardRow } from '../../store/postgres/shards/postgres-shard-row.js';
 import { MessagingDatabase, type MessagingParts } from './messaging-database.js';
 
@@ -99,7 +99,7 @@ export class MessagingShard {
     try {
       return await call(this.messaging);
     } catch (error) {
-      if (!isTransientError(error)) throw error;
+      if (!isOutage(error)) throw error;
       this.health.lost(error);
       throw this.health.error;
     }
