@@ -27,6 +27,14 @@ export type CallContext = Omit<
 /** Shorter values are parts of too many texts. */
 const SHORTEST_HIDDEN = 4;
 
+/** What may be base64, or base64url, of a value. */
+const BASE64 = /[\w+/-]{6,}={0,2}/g;
+
+/** Is the value in what is decoded? Its beginning may be cut off, and what comes first may be no part of it. */
+function isIn(coded: string, value: string): boolean {
+  return [0, 1, 2, 3].some((cut) => Buffer.from(coded.slice(cut), 'base64').toString('utf8').includes(value));
+}
+
 /** The values of the expressions of one call, and what of them must not be shown. */
 export class CallValues {
   private readonly hidden = new Set<string>();
@@ -53,8 +61,24 @@ export class CallValues {
 
   /** A text without the values of variables and secrets. */
   redacted(text: string): string {
-    let shown = text;
-    for (const value of this.hidden) shown = shown.replaceAll(value, '***');
+    const values = [...this.hidden].sort((a, b) => b.length - a.length);
+    // Also within something longer, such as the name and the password of basic authentication.
+    let shown = text.replace(BASE64, (coded) => (values.some((value) => isIn(coded, value)) ? '***' : coded));
+    for (const value of values)
+      for (const form of new Set([value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)]))
+        shown = shown.replaceAll(form, '***');
+    return shown;
+  }
+
+  /** The same of a text whose beginning or end may have been cut off, in the middle of a value. */
+  redactedPart(text: string): string {
+    let shown = this.redacted(text);
+    for (const value of this.hidden) {
+      for (let length = value.length - 1; length >= SHORTEST_HIDDEN; length -= 1) {
+        if (shown.startsWith(value.slice(-length))) shown = `***${shown.slice(length)}`;
+        if (shown.endsWith(value.slice(0, length))) shown = `${shown.slice(0, -length)}***`;
+      }
+    }
     return shown;
   }
 

@@ -7,8 +7,8 @@ import { type Command, runCommand } from './run-command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'declared-'));
 
-async function run(text: string, input: unknown = {}) {
-  const environment = { PATH: process.env.PATH, TOKEN: 'token-of-env' };
+async function run(text: string, input: unknown = {}, TOKEN = 'token-of-env') {
+  const environment = { PATH: process.env.PATH, TOKEN };
   const saga = await declareSaga(text, { environment, file: join(folder, 'saga.yaml') });
   return testOf(saga).run(input);
 }
@@ -93,6 +93,24 @@ describe('a command', () => {
       code: 'SAGA_STEP_CALL',
       message: "'sh' exited with 3: no stock for ***",
     });
+  });
+
+  test.each([
+    ['within what it is encoded with', 'printf user:token-of-env | base64 >&2; exit 3', '***'],
+    ['in a URL', 'echo "https://a/?t=token%20of-env" >&2; exit 3', 'https://a/?t=***'],
+    [
+      'that was cut',
+      `printf token-of-env >&2; head -c 1993 /dev/zero | tr '\\0' . >&2; exit 3`,
+      expect.stringMatching(/^\*\*\*\.+$/),
+    ],
+  ])('shows no secret %s', async (_, text, shown) => {
+    const token = text.includes('%20') ? 'token of-env' : 'token-of-env';
+    const { outcome } = await run(
+      withSteps(script('leak.sh', text, ', env: { T: "{{ env.TOKEN }}" }')),
+      {},
+      token,
+    );
+    expect(outcome.failure!.error!.message.replace("'sh' exited with 3: ", '')).toEqual(shown);
   });
 
   test('that exits with a code in reject rejects the step', async () => {

@@ -46,7 +46,7 @@ export class ExecCall implements Call {
     const { code } = end;
     if (code === 0) return this.resultOf(end, context, values);
     const message = values.redacted(
-      `${this.where} exited with ${code}${end.error === '' ? '' : `: ${end.error}`}`,
+      `${this.where} exited with ${code}${end.error === '' ? '' : `: ${values.redactedPart(end.error)}`}`,
     );
     if ((this.definition.reject ?? []).includes(code)) throw new StepRejectedError(message);
     throw new StepCallError(message);

@@ -88,7 +88,9 @@ export class HttpCall implements Call {
     const response = await this.sent(request, context, values);
     const { status, text } = response;
     if (this.isSuccess(status)) return this.resultOf(response, context, values);
-    const message = values.redacted(`${this.where} answered ${status}${excerptOf(text)}`);
+    const message = values.redacted(
+      `${this.where} answered ${status}${excerptOf(values.redactedPart(text))}`,
+    );
     if (this.isRejection(status)) throw new StepRejectedError(message);
     if (GATEWAY.includes(status)) throw new UnknownOutcomeError(message);
     throw new StepCallError(message, retryAfterOf(response.headers['retry-after'], Date.now()));

@@ -1,3 +1,4 @@
+import { DrizzleQueryError } from 'drizzle-orm';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { anyText } from '../../../../../test/fixtures/any-text.js';
@@ -153,5 +154,39 @@ describe('a text in an error', () => {
     const { message } = serializeError(new Error('x' + '😀'.repeat(4_000)));
     expect(message.isWellFormed()).toBe(true);
     expectStorable(serializeError(new Error('x' + '😀'.repeat(4_000))));
+  });
+});
+
+describe('an error of a layer of databases shows no parameters of its statement', () => {
+  const IBAN = 'DE89370400440532013000';
+
+  test('of Drizzle', () => {
+    const cause = Object.assign(new Error('deadlock detected'), { code: '40P01' });
+    const error = new DrizzleQueryError('insert into "booking" values ($1)', [IBAN], cause);
+    const serialized = serializeError(error);
+    expect(JSON.stringify(serialized)).not.toContain(IBAN);
+    expect(serialized).toMatchObject({
+      message: 'Failed query: insert into "booking" values ($1)',
+      cause: { message: 'deadlock detected', code: '40P01' },
+    });
+  });
+
+  test.each([
+    [
+      'an invalid call',
+      'PrismaClientValidationError',
+      `\nInvalid \`prisma.booking.create()\` invocation:\n\n{\n  data: {\n    iban: "${IBAN}"\n  }\n}\n\nUnknown argument \`ibann\`.`,
+      'Invalid `prisma.booking.create()` invocation: Unknown argument `ibann`.',
+    ],
+    [
+      'a statement',
+      'PrismaClientKnownRequestError',
+      `\nInvalid \`prisma.$executeRaw()\` invocation:\n\n\nRaw query failed. Code: \`23505\`. Message: \`Key (iban)=(${IBAN}) already exists.\``,
+      'Invalid `prisma.$executeRaw()` invocation: Raw query failed. Code: `23505`. Message: ***',
+    ],
+  ])('of Prisma, of %s', (_, name, message, shown) => {
+    const serialized = serializeError(Object.assign(new Error(message), { name }));
+    expect(JSON.stringify(serialized)).not.toContain(IBAN);
+    expect(serialized.message).toBe(shown);
   });
 });

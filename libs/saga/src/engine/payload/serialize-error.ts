@@ -19,7 +19,10 @@ export function serializeError(thrown: unknown, depth = 0): SerializedError {
   if ((typeof thrown !== 'object' && typeof thrown !== 'function') || thrown === null) {
     return { name: 'NonError', message: storable(describe(thrown), LONGEST_MESSAGE) };
   }
-  const [name, message, code, stack, cause] = ['name', 'message', 'code', 'stack', 'cause'].map(read);
+  const [name, given, code, trace, cause] = ['name', 'message', 'code', 'stack', 'cause'].map(read);
+  const message = typeof given === 'string' ? withoutParameters(given, name, read) : given;
+  const isCut = typeof message === 'string' && message !== given;
+  const stack = isCut && typeof trace === 'string' ? trace.replace(given as string, () => message) : trace;
   const serialized: SerializedError = {
     name: storable(typeof name === 'string' && name !== '' ? name : 'NonError', 200),
     message: storable(typeof message === 'string' ? message : describe(thrown), LONGEST_MESSAGE),
@@ -30,6 +33,19 @@ export function serializeError(thrown: unknown, depth = 0): SerializedError {
     serialized.cause = serializeError(cause, depth + 1);
   }
   return serialized;
+}
+
+/** Layers of databases put the parameters of a statement into the messages of its errors: those of Drizzle, and of Prisma. */
+function withoutParameters(message: string, name: unknown, read: (key: string) => unknown): string {
+  const query = read('query');
+  if (typeof query === 'string' && Array.isArray(read('params')) && message.startsWith('Failed query: '))
+    return `Failed query: ${query}`;
+  if (typeof name !== 'string' || !name.startsWith('PrismaClient')) return message;
+  // The call with its arguments is between the first line and the last paragraph.
+  const [first = '', ...others] = message.trim().split(/\n\s*\n/);
+  const last = others.at(-1) ?? '';
+  const told = [first.split('\n')[0], last].filter((part) => part !== '').join(' ');
+  return told.replace(/Message: `[^]*`/, 'Message: ***');
 }
 
 function describe(thrown: unknown): string {
