@@ -107,6 +107,23 @@ test('fields of the input that a saga was started with are hidden beside those o
   expect(body).not.toHaveProperty('startedInput');
 });
 
+test('an input that is corrected as it is shown keeps the values that are redacted in it', async () => {
+  const { sagas, client } = await apps.start({ sagas: [Charge] });
+  const handle = await sagas.start(Charge, { card: CARD, note: 'Ada' });
+  await handle.outcome();
+  const { body } = await client.get(`/api/sagas/${handle.id}`);
+  const { input } = body as { input: object };
+  const retry = (given: object) =>
+    client.post(`/api/sagas/${handle.id}/retry`, { input: given, reason: 'typo' });
+  expect((await retry({ ...input, note: 'Grace' })).body).toEqual({ done: true });
+  await handle.outcome();
+  expect((await sagas.get(handle.id)).input).toEqual({ card: CARD, note: 'Grace' });
+  expect((await retry({ ...input, token: '[redacted]' })).body).toMatchObject({
+    code: 'SAGA_VALIDATION',
+    message: "retry(): input.token is '[redacted]', and no stored value belongs to it. Give the value.",
+  });
+});
+
 test('what a child or a handler hides is hidden in the saga that started it, too', async () => {
   const { sagas, client } = await apps.start({ sagas: [Order, Payment], providers: [Vault] });
   const order = await sagas.start(Order, {});

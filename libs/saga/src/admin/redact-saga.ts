@@ -1,5 +1,6 @@
 import { childOf } from '../definition/describe/graph-record.js';
-import { handlerOf, handlerSaga } from '../definition/options/handler-name.js';
+import { handlerSaga } from '../definition/options/handler-name.js';
+import { redactedInputPaths } from '../engine/operate/keep-redacted.js';
 import { redact } from '../shared/redact.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import type { RollbackPlan, RollbackPlanStep } from '../nest/views/rollback-plan.js';
@@ -63,9 +64,7 @@ export function redactedHistory(
 }
 
 export function redactedInput(input: unknown, graph: SagaGraph): unknown {
-  const { name, redact: paths = [] } = graph;
-  // What a handler is given stands within what says who asks.
-  return redact(input, handlerOf(name) === undefined ? paths : paths.map((path) => `input.${path}`));
+  return redact(input, redactedInputPaths(graph));
 }
 
 /** @param key the step's name, or that of one of its items */

@@ -245,9 +245,11 @@ export class SagaService extends SagaStepPauseCalls {
   /**
    * Retries the failed steps of a stuck or suspended saga, with all attempts again. With `now`, a saga that waits for
    * the next attempt of a step or a compensation makes it at once.
-   * @param options `step`: the only step to retry; `input`: an input that replaces the saga's input; `now`: see above
+   * @param options `step`: the only step to retry; `input`: an input that replaces the saga's input, and keeps the stored values
+   * where it says `[redacted]` at a path of `@Saga({ redact })`; `now`: see above
    * @throws SagaStateError if the saga is not stuck or suspended, or not at this step. With `now`, if no attempt waits,
    * or another one is in progress
+   * @throws SagaValidationError if no stored value belongs to a `[redacted]` of the input; the message names the path
    */
   async retry(target: SagaTarget, options?: OperatorOptions & RetryOptions): Promise<void> {
     return this.operate(target, readRetry(options, await this.maxPayloadBytes()));

@@ -38,14 +38,8 @@ void takeCalls();
  * enabled for it: an application without AsyncLocalStorage pays for the call only.
  */
 export function inOwnContext<T>(call: () => T | PromiseLike<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    calls.push(() => {
-      try {
-        resolve(call());
-      } catch (error) {
-        reject(error as Error);
-      }
-    });
+  return new Promise((resolve) => {
+    calls.push(() => resolve(new Promise<T>((made) => made(call()))));
     if (calls.length === 1) wake();
   });
 }

@@ -51,18 +51,16 @@ export function pickField(name, label, options = []) {
  */
 export function jsonField(name, label, value = undefined, folded = false) {
   const text = value === undefined ? '' : JSON.stringify(value, undefined, 2);
-  // A redacted value would be stored as the text '[redacted]'.
-  const isWhole = !text.includes(HIDDEN);
   const input = h('textarea', { name, rows: 6, class: 'mono', spellcheck: 'false', disabled: folded });
-  input.value = isWhole ? text : '';
+  input.value = text;
   const area = h('label', { class: 'field' }, h('span', {}, label), input);
   if (!folded) return area;
   return h(
     'details',
     { class: 'folded', ontoggle: ({ target }) => (input.disabled = !target.open) },
     h('summary', {}, label),
-    !isWhole &&
-      h('p', { class: 'notice' }, 'Some fields of the input are redacted. Enter the complete input.'),
+    text.includes(HIDDEN) &&
+      h('p', { class: 'notice' }, `Fields that say ${HIDDEN} keep their stored values.`),
     area,
   );
 }

@@ -225,7 +225,7 @@ function isOpaque(value: object): boolean {
     const next = Object.getPrototypeOf(prototype) as object | null;
     // What every object has, in any realm.
     if (next === null) return false;
-    const members = Object.values(Object.getOwnPropertyDescriptors(prototype)) as PropertyDescriptor[];
+    const members = Object.values(Object.getOwnPropertyDescriptors(prototype));
     if (members.some((member) => 'get' in member)) return true;
     const type: unknown = Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value;
     if (typeof type === 'function' && PRIVATE_NAME.test(Function.prototype.toString.call(type))) return true;

@@ -1,6 +1,7 @@
 import type { OperatorAction } from '../../engine/ports/operation.js';
 import { decisionEdit } from '../../engine/operate/approvals.js';
 import type { OperatorCall } from '../../engine/operate/operator-calls.js';
+import { keepRedacted } from '../../engine/operate/keep-redacted.js';
 import { cancelEdit, retryEdit, skipEdit } from '../../engine/operate/operator-edits.js';
 import { abandonEdit, completeEdit, retryNowEdit } from '../../engine/operate/way-out-edits.js';
 import { rescheduleEdit } from '../../engine/operate/reschedule-edit.js';
@@ -62,10 +63,12 @@ export function readRetry(
   if (step !== undefined) checkStep('retry', step);
   checkFlag('retry', 'now', isNow);
   const input = 'input' in own ? { text: encodePayload(own.input, 'input', maxPayloadBytes) } : undefined;
-  const change: Change = (saga, graph, now) =>
-    isNow && !NEEDS_ATTENTION.includes(saga.state.status)
-      ? withInput(retryNowEdit(saga, graph, now, { step }), input)
-      : retryEdit(saga, graph, now, { step, input });
+  const change: Change = (saga, graph, now) => {
+    const kept = input && { text: keepRedacted(input.text, saga.input, graph) };
+    return isNow && !NEEDS_ATTENTION.includes(saga.state.status)
+      ? withInput(retryNowEdit(saga, graph, now, { step }), kept)
+      : retryEdit(saga, graph, now, { step, input: kept });
+  };
   return {
     ...{ action: 'retry', given, change },
     about: { step, newInput: input && true, given: input?.text },
