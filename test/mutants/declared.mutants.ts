@@ -20,4 +20,17 @@ export const DECLARED_MUTANTS: readonly Mutant[] = [
     replace: 'if (answer instanceof Promise) return false;',
     killers: [specs('engine/run/later-answers')],
   },
+  {
+    name: 'count a request whose client has disconnected while a reload held it back',
+    find: 'if (response.closed) return;',
+    replace: '',
+    in: 'Front.pass',
+    killers: [specs('daemon/http/front')],
+  },
+  {
+    name: 'let a reload wait for a body that does not come',
+    find: 'if (!request.complete) request.destroy();',
+    replace: 'void request;',
+    killers: [specs('daemon/http/front')],
+  },
 ];

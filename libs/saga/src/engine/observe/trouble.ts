@@ -49,8 +49,8 @@ export class Trouble {
     this.toldAt = now;
     const lasts = this.failures === 1 ? '' : `, ${this.failures} times in ${seconds(now - this.since)}`;
     const then = typeof meanwhile === 'string' ? meanwhile : meanwhile(error);
-    const level = this.ports.isTransient(error) ? 'warn' : 'error';
-    log[level](`${what} failed${lasts}: ${message.replace(/\.$/, '')}. ${then}`);
+    const why = message.replace(/\.$/, '');
+    log[this.ports.isTransient(error) ? 'warn' : 'error'](`${what} failed${lasts}: ${why}. ${then}`);
   }
 
   /** It has succeeded. */
