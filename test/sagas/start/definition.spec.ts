@@ -63,48 +63,6 @@ describe('a saga', () => {
     expect((await (await sagas.start(Order, {})).outcome()).status).toBe('completed');
   });
 
-  test('is found as well if a factory or a value provides it, and refused if it is not decorated', async () => {
-    class Prices {
-      readonly price = 5;
-    }
-    @Saga({ name: 'priced' })
-    class Priced {
-      constructor(private readonly prices: Prices) {}
-      @Step() price() {
-        return this.prices.price;
-      }
-    }
-    const made = [
-      { provide: Priced, useFactory: (prices: Prices) => new Priced(prices), inject: [Prices] },
-      { provide: Priced, useValue: new Priced(new Prices()) },
-      { provide: 'the saga', useFactory: async () => new Priced(new Prices()) },
-    ];
-    for (const provider of made) {
-      const { sagas, close } = await apps.start({ sagas: [Prices, provider] });
-      expect((await (await sagas.start(Priced, {})).outcome()).results).toEqual({ price: 5 });
-      await close();
-    }
-    class Undecorated {
-      @Step() a() {}
-    }
-    const value = { provide: Undecorated, useValue: new Undecorated() };
-    const error = await refusal({ sagas: [value] });
-    expect(error.message).toContain('Undecorated has steps (a), but is not a saga');
-  });
-
-  test('may have no step and no compensation that Nest would call as a hook', async () => {
-    @Saga({ name: 'hooked' })
-    class Hooked {
-      @Step() onModuleInit() {}
-      @Step({ compensate: 'onApplicationShutdown' }) pay() {}
-      onApplicationShutdown() {}
-    }
-    const error = await refusal({ sagas: [Hooked] });
-    expect(error).toBeInstanceOf(SagaDefinitionError);
-    expect(error.message).toContain('Nest calls a method of this name itself');
-    expect(error.message).toContain("compensate is 'onApplicationShutdown', which Nest calls itself");
-  });
-
   test('continues in the version that it started in, while new ones start in the highest', async () => {
     const ran: string[] = [];
     let fail = true;
