@@ -7,7 +7,7 @@ const simulation = [specs('simulation/shards')];
 const changes = [specs('shards/shard-down')];
 const commands = [specs('cli/shards')];
 const schemas = [specs('shards/schemas')];
-const ownServer = [specs('shards/own-server')];
+const closing = [specs('shards/closed')];
 
 export const SHARD_MUTANTS: readonly Mutant[] = [
   {
@@ -158,19 +158,19 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
     name: 'close a shard without refusing what a process sends that has missed it',
     find: 'for (const table of await this.sealedTables(sql)) {',
     replace: 'for (const table of [] as string[]) {',
-    killers: ownServer,
+    killers: closing,
   },
   {
     name: 'close a shard while its sagas run',
     find: '(holder = await this.holder()) !== undefined;',
     replace: '(holder = await this.holder()) === null;',
-    killers: ownServer,
+    killers: closing,
   },
   {
     name: 'let a call that waits for a saga of a closed shard say that the process ends',
     find: 'return error instanceof SagaUnavailableError && !this.health.reachable ? this.health.error : error;',
     replace: 'return error;',
-    killers: ownServer,
+    killers: closing,
   },
   {
     name: 'admit a shard without the pauses of the others',

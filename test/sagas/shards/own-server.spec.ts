@@ -263,27 +263,3 @@ test('a shard gets its own server by the statements of the page, under load: not
   expect(await sql(oldUrl, "SELECT to_regnamespace('saga_eu')::text AS old")).toEqual([{ old: null }]);
   expect((await after.sagas.shards()).map(({ counts }) => counts!.unfinished)).toEqual([0, 0, 0]);
 });
-
-test('a shard that is opened again without a copy continues in the same processes', async () => {
-  const url = await server({});
-  const pool = poolTo(url);
-  const app = await application(pool, pool);
-  const handle = await app.sagas.start(PaymentSaga, {}, { shard: 'eu' });
-  const outcome = handle.outcome();
-  await until(async () => (await app.sagas.get(handle.id)).waitingFor?.kind === 'signal');
-  await Promise.all([
-    expect(outcome).rejects.toThrow("Shard 'eu' cannot be reached: it is closed"),
-    app.sagas.close('eu', { by: 'ann', reason: 'a try' }),
-  ]);
-  await expect(app.sagas.signal(handle.id, 'paid', 1)).rejects.toThrow(SagaShardUnavailableError);
-  expect((await app.sagas.find()).unreachable).toEqual(['eu']);
-  await app.sagas.close('eu');
-  await app.sagas.open('eu', { by: 'ann' });
-  await until(async () => (await app.sagas.shards())[0]!.reachable);
-  await app.sagas.signal(handle.id, 'paid', 1);
-  expect((await app.sagas.wait(handle.id)).results).toMatchObject({ paid: 1 });
-  await until(() => broker.payloads.includes(handle.id));
-  expect(await sql(url, 'SELECT accepting, closed, changed_by FROM saga_eu.shard')).toEqual([
-    { accepting: true, closed: false, changed_by: 'ann' },
-  ]);
-});

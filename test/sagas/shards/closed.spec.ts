@@ -1,0 +1,73 @@
+import {
+  Saga,
+  SagaShardUnavailableError,
+  Step,
+  type StepContext,
+  WaitFor,
+} from '../../../libs/saga/src/index.js';
+import { Gate, until } from '../../support/gate.js';
+import { ShardApps } from '../../support/shard-apps.js';
+
+@Saga({ name: 'payment' })
+class PaymentSaga {
+  @WaitFor({ signal: 'paid' }) paid(_ctx: StepContext<object>, amount: number) {
+    return amount;
+  }
+}
+
+let [begun, released] = [new Gate(), new Gate()];
+
+@Saga({ name: 'slow' })
+class SlowSaga {
+  @Step() async send() {
+    begun.open();
+    await released.opened;
+  }
+}
+
+const apps = ShardApps.over('eu', 'us');
+const sagas = [PaymentSaga, SlowSaga];
+
+test('a closed shard is changed by no process, and continues in them when it is opened', async () => {
+  const [app, other] = [await apps.start({ sagas }), await apps.start({ sagas })];
+  const handle = await app.sagas.start(PaymentSaga, {}, { shard: 'eu' });
+  const outcome = handle.outcome();
+  await until(async () => (await app.sagas.get(handle.id)).waitingFor?.kind === 'signal');
+  await Promise.all([
+    expect(outcome).rejects.toThrow("Shard 'eu' cannot be reached: it is closed"),
+    other.sagas.close('eu', { by: 'ann', reason: 'a try' }),
+  ]);
+  // No process changes anything there, whatever it believes.
+  await expect(apps.sql('eu', 'DELETE FROM saga.instance')).rejects.toThrow('the shard is closed');
+  for (const { sagas: service } of [app, other])
+    await expect(service.signal(handle.id, 'paid', 1)).rejects.toThrow(SagaShardUnavailableError);
+  expect((await app.sagas.find()).unreachable).toEqual(['eu']);
+  expect((await app.sagas.shards()).map(({ closed }) => closed)).toEqual([true, false]);
+  // A process that starts meanwhile has it closed as well.
+  const late = await apps.start({ sagas });
+  expect((await late.sagas.shards()).map(({ reachable }) => reachable)).toEqual([false, true]);
+  await app.sagas.close('eu');
+  await late.sagas.open('eu', { by: 'ann' });
+  await until(async () => (await app.sagas.shards())[0]!.reachable);
+  await app.sagas.signal(handle.id, 'paid', 1);
+  expect((await app.sagas.wait(handle.id)).results).toEqual({ paid: 1 });
+  expect(await apps.sql('eu', 'SELECT accepting, closed, changed_by FROM saga.shard')).toEqual([
+    { accepting: true, closed: false, changed_by: 'ann' },
+  ]);
+});
+
+test('a shard is not closed before the step that runs there has ended and is recorded', async () => {
+  [begun, released] = [new Gate(), new Gate()];
+  const app = await apps.start({ sagas });
+  const handle = await app.sagas.start(SlowSaga, {}, { shard: 'eu' });
+  await begun.opened;
+  let isClosed = false;
+  const closing = app.sagas.close('eu').then(() => (isClosed = true));
+  await until(async () => (await app.sagas.shards())[0]!.closed);
+  expect(isClosed).toBe(false);
+  released.open();
+  await closing;
+  const rows = await apps.sql('eu', 'SELECT status FROM saga.instance WHERE id = $1', [handle.id]);
+  expect(rows).toEqual([{ status: 'completed' }]);
+  await app.sagas.open('eu');
+});
