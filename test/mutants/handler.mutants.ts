@@ -30,6 +30,7 @@ export const HANDLER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'withdraw a call of a handler that a worker holds',
+    in: 'withdrawEdit',
     find: ' || saga.lockedBy !== undefined',
     replace: '',
     killers,

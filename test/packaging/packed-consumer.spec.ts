@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Of the entries for declared sagas and Kysely. */
+/** The packages of declared sagas and of Kysely. */
 const OF_ENTRIES = ['ajv', 'jsonata', 'kysely', 'undici', 'yaml'];
 const PEERS = [
   ...['@nestjs/common', '@nestjs/core', '@nestjs/schedule', '@nestjs/typeorm'],

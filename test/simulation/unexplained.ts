@@ -5,11 +5,11 @@ import type { InvariantChecker } from './invariant-checker.js';
 
 /** I19, of what is stored in the end: a saga that is neither ended nor due waits for something that could still come. */
 export async function checkUnexplained(
-  { memory }: Database,
+  { store }: Database,
   checker: InvariantChecker,
   sagas: readonly { readonly graph: SagaGraph }[],
 ): Promise<void> {
   const graphs = new Map(sagas.map(({ graph }) => [graph.name, graph]));
-  const found = await findUnexplained({ store: memory, graphOf: ({ name }) => graphs.get(name) });
+  const found = await findUnexplained({ store, graphOf: ({ name }) => graphs.get(name) });
   for (const { id, problem } of found) checker.violate('I19', `${id} ${problem}`);
 }
