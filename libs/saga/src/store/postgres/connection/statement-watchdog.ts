@@ -119,7 +119,9 @@ export class StatementWatchdog {
 
   /** Closes a connection that is not returned to the pool by the engine, unless it can be used after this error. */
   spoiled(client: PgClient, error: unknown): void {
-    if (spoilsConnection(error)) end(client, error as Error);
+    // The layer may have lent it on: a statement that is sent on it meanwhile fails as on any lost connection.
+    if (spoilsConnection(error))
+      end(client, new Error('Connection terminated: a statement on it was answered with an error'));
   }
 
   /** On whichever connection of the pool is free. */
