@@ -5,7 +5,7 @@ import {
   type StepContext,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
-import { Gate, until } from '../../support/gate.js';
+import { Gate, pause, until } from '../../support/gate.js';
 import { ShardApps } from '../../support/shard-apps.js';
 
 @Saga({ name: 'payment' })
@@ -64,6 +64,8 @@ test('a shard is not closed before the step that runs there has ended and is rec
   let isClosed = false;
   const closing = app.sagas.close('eu').then(() => (isClosed = true));
   await until(async () => (await app.sagas.shards())[0]!.closed);
+  // The step takes its time.
+  await pause(500);
   expect(isClosed).toBe(false);
   released.open();
   await closing;
