@@ -46,8 +46,9 @@ export async function findUnexplained(within: LookedThrough, name?: string): Pro
 async function problemOf(id: string, { store, graphOf }: LookedThrough): Promise<string | undefined> {
   const { pauses, now } = await store.pauses.all(0);
   const saga = await store.load({ id });
-  if (!saga || isTerminal(saga.state.status) || saga.lockedBy !== undefined || saga.dueAt !== undefined)
-    return undefined;
+  if (!saga || isTerminal(saga.state.status)) return undefined;
+  const { lockedBy, dueAt } = saga;
+  if (lockedBy !== undefined || dueAt !== undefined) return undefined;
   const graph = graphOf(saga);
   if (!graph) return undefined;
   const found = waitOf(saga, { graph, now, pauses: pauses.filter((one) => one.saga === saga.name) });
