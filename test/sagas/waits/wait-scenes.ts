@@ -254,7 +254,7 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
         await service.approve(id, 'first', { by: 'bob' });
         await service.approve(id, 'first', { by: 'cleo' }).catch(() => undefined);
       },
-      after: { ...UNBEGUN, reschedule: 'moved', approve: 'same' },
+      after: { ...UNBEGUN, complete: 'refused', reschedule: 'moved', approve: 'same' },
     },
   ],
   'sub-saga': [
