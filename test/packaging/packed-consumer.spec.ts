@@ -33,7 +33,7 @@ describe('the packed tarball, installed in a project of its own', () => {
     const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>;
     };
-    const needed = [...PEERS, ...OF_ENTRIES, 'rxjs', '@types/node'].map((name) => [
+    const needed = [...PEERS, ...OF_ENTRIES, 'rxjs', '@types/node', '@types/pg'].map((name) => [
       name,
       devDependencies[name],
     ]);

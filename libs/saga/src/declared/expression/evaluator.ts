@@ -34,7 +34,11 @@ export class Evaluator {
    * refused by the engine, and nothing is wrong with it here.
    * @param schema JSON text of a JSON Schema
    */
-  async check(schema: string, value: unknown): Promise<readonly StandardSchemaIssue[]> {
+  check(schema: string, value: unknown): Promise<readonly StandardSchemaIssue[]> {
+    return new Later(this.issuesOf(schema, value)).answer;
+  }
+
+  private async issuesOf(schema: string, value: unknown): Promise<readonly StandardSchemaIssue[]> {
     const text = jsonOf(value);
     if (text === null) return [];
     try {
