@@ -32,7 +32,10 @@ inBrowser('an operator who has only the dashboard', () => {
     const { id } = await sagas.start(Order, {});
     await started.opened;
     const { lockedBy } = await sagas.get(id);
-    await apps.sql(`UPDATE saga.instance SET due_at = now(), rank_at = now() WHERE id = $1`, [id]);
+    await apps.sql(
+      `UPDATE saga.instance SET starts_at = NULL, due_at = now(), rank_at = now() WHERE id = $1`,
+      [id],
+    );
     const other = await apps.start({ sagas: [Order], options: { worker: { pollInterval: '20ms' } } });
     await again.opened;
     const { body } = await other.client.get(`/api/sagas/${id}`);

@@ -81,7 +81,7 @@ describe('in a terminal', () => {
     const { sagas } = await shop(apps);
     const { id } = await sagas.start(PlaceOrder, { sku: 'cup' }, { delay: '1h' });
     let out = '';
-    const isDue = `UPDATE saga.instance SET due_at = now(), rank_at = now() WHERE id = $1`;
+    const isDue = `UPDATE saga.instance SET starts_at = NULL, due_at = now(), rank_at = now() WHERE id = $1`;
     const { code } = await typed(`watch ${id} --interval 20ms`, '', {
       write: (text) => (out += text),
       out: (text) => {

@@ -24,7 +24,7 @@ const TOOLS = join(ROOT, 'node_modules/.bin');
  * Tables without the spaces that align them: 140 kB unpacked less.
  * More than this has a reason, which the commit that raises the figure gives.
  */
-const BUDGET = { packed: 1_490_000, unpacked: 4_700_000 };
+const BUDGET = { packed: 1_520_000, unpacked: 4_800_000 };
 
 interface Manifest {
   readonly exports: Record<string, string | { readonly types: string; readonly default: string }>;

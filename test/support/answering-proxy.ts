@@ -124,6 +124,8 @@ export class AnsweringProxy {
       const portal = textAt(body, 0);
       link.text = link.prepared.get(textAt(body, Buffer.byteLength(portal) + 1)) ?? '';
     }
+    // postgres.js waits for what the server says of a statement, before it sends its values.
+    if (type === 'H') return void link.server.write(Buffer.concat(link.command.splice(0)));
     if (type !== 'Q' && type !== 'S') return;
     const command = Buffer.concat(link.command.splice(0));
     link.answer = this.answerTo(link.text);

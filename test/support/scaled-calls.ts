@@ -234,6 +234,8 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'a new graph over what is running': (on) =>
     on.graphs.exclusively(async (graphs) => {
       await graphs.put({ name: 'order', version: 1, revision: 2, graph: {} as never });
+      await graphs.accept({ name: 'order', version: 1 });
+      await graphs.isAccepted({ name: 'order', version: 1 });
       await graphs.eachUnfinished({ name: 'order', version: 1 }, () => undefined);
     }),
   'the same, read only': (on) =>
@@ -266,6 +268,8 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
         { id: randomUUID(), topic: 'a', key: 'b', type: 'c', payload: '1', headers: {} },
       ]),
     ),
+  'publishing of a dead letter': (on) =>
+    on.outbox.publishAlone({ id: randomUUID(), topic: 'a', key: 'b', type: 'c', payload: '1', headers: {} }),
   'handling of a message': (on) =>
     on.application.transaction((manager) =>
       on.inbox.isNew(new TypeOrmDatabase(on.application).join(manager), 'default', randomUUID()),

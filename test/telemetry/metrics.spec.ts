@@ -242,7 +242,8 @@ describe('reported from the database is', () => {
       relay: { retry: { attempts: 9, delay: '1h' } },
     });
     const { nest, dataSource } = await apps.start({ sagas: [OrderSaga], imports: [...imports, messaging] });
-    await nest.get(Outbox, { strict: false }).publish(dataSource.manager, { topic: 'orders', payload: {} });
+    const outbox = nest.get(Outbox, { strict: false });
+    await dataSource.transaction((manager) => outbox.publish(manager, { topic: 'orders', payload: {} }));
     await until(
       async () => (await apps.sql(`SELECT 1 FROM saga.outbox WHERE retry_at IS NOT NULL`)).length > 0,
     );

@@ -202,7 +202,7 @@ describe('A signal that comes before the saga waits for it', () => {
     const saga = await sagas.start(PaymentSaga, ORDER, { delay: '1h' });
     await sagas.signal(saga.id, 'payment-reply', ACCEPTED);
     expect(await sagas.get(saga.id)).toMatchObject({ waitingFor: { kind: 'delay' } });
-    await apps.sql('UPDATE saga.instance SET due_at = now(), rank_at = now()');
+    await apps.sql('UPDATE saga.instance SET starts_at = NULL, due_at = now(), rank_at = now()');
     expect((await saga.outcome()).status).toBe('completed');
   });
 

@@ -70,12 +70,13 @@ afterEach(async () => {
 const failedStatements = () => logged.filter((given) => given.join(' ').includes('no_secret_in_'));
 
 /** A call that fails with a statement's error, which contains the statement but none of its parameters. */
-async function expectTold(call: Promise<unknown>): Promise<void> {
+async function expectTold(call: Promise<unknown>, isInTransaction = false): Promise<void> {
   const error: unknown = await call.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  expect(error).toMatchObject({ code: '23514' });
+  const ofServer = { code: '23514' };
+  expect(error).toMatchObject(isInTransaction ? ofServer : { code: 'SAGA_VALIDATION', cause: ofServer });
   expect(written(error)).toContain('no_secret_in_');
   expect(written(error)).not.toContain(SECRET);
 }
@@ -91,6 +92,7 @@ describe('what a saga is given and gives, where TypeORM logs everything and a st
     const { sagas, dataSource } = await app();
     await expectTold(
       dataSource.transaction((manager) => sagas.start(OrderSaga, { card: SECRET }, { manager })),
+      true,
     );
     expect(failedStatements()).not.toEqual([]);
     expect(logged.flat().join('\n')).not.toContain(SECRET);

@@ -57,7 +57,10 @@ const MAY_READ: Record<string, Record<string, string>> = {
 };
 /** Methods that are not called here, and why. */
 const NOT_CALLED: Record<string, string> = {
+  'PostgresSagaStore.isOutage': 'sends nothing',
   'PostgresSagaStore.isTransient': 'sends nothing',
+  'PostgresSagaStore.refuses': 'sends nothing',
+  'PostgresOutbox.isOutage': 'sends nothing',
   'PostgresOutbox.isTransient': 'sends nothing',
   'PostgresOutbox.announce': 'is a NOTIFY',
 };

@@ -168,7 +168,7 @@ describe('a saga whose payloads are encrypted', () => {
     const plain = await apps.start(withCodec(undefined));
     const saga = await plain.sagas.start(ParcelSaga, { to: SECRET }, { delay: '1h' });
     await plain.close();
-    await apps.sql(`UPDATE saga.instance SET due_at = now(), rank_at = now()`);
+    await apps.sql(`UPDATE saga.instance SET starts_at = NULL, due_at = now(), rank_at = now()`);
     const app = await apps.start(withCodec(rotated));
     expect(await app.sagas.wait(saga.id)).toMatchObject({ results: { label: { label: `to ${SECRET}` } } });
     const steps = await apps.sql<{ result: string }>('SELECT result FROM saga.step');

@@ -95,10 +95,8 @@ describe('a signal that is renamed below running instances', () => {
     const { id } = await sagas.start(Old, {});
     await until(async () => (await sagas.get(id)).waitingFor?.kind === 'signal');
     await close();
-    await expect(start([New])).rejects.toThrow(
-      "step 'charge' needs the signal 'refund-done' instead of 'refunded' to confirm its compensation",
-    );
-    const next = await start([New], { onDrift: 'warn' });
+    // It is not affected, so that the process starts.
+    const next = await start([New]);
     await expect(next.sagas.signal(id, 'refund-done')).rejects.toThrow('Its signals: refunded, shipped.');
     await next.sagas.signal(id, 'refunded');
     await next.sagas.cancel(id);

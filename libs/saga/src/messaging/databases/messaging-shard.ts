@@ -3,6 +3,7 @@ import type { StoredShard } from '../../engine/ports/stored-shard.js';
 import type { ShardPlace } from '../../nest/application-database.js';
 import type { NamedRow } from '../../nest/shards/register-shards.js';
 import { ShardHealth } from '../../shards/shard-health.js';
+import { homeOf } from '../../store/postgres/connection/home-database.js';
 import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import { isOutage, isTransientError } from '../../store/postgres/connection/transient-errors.js';
@@ -54,6 +55,7 @@ export class MessagingShard {
    */
   async connect(): Promise<NamedRow | undefined> {
     try {
+      homeOf(this.database.pool).takeAll();
       this.sql ??= await MessagingDatabase.prepare(this.database, this.parts);
       const rows = new PostgresShardRow(this.sql, this.schema);
       return { name: this.name, rows, row: await rows.read(), place: await rows.place() };

@@ -5,6 +5,7 @@ import { idOnShard } from '../../shards/shard-id.js';
 import { Shard } from '../../shards/shard.js';
 import { Coder } from '../../store/coded/coder.js';
 import { convertWhoAndWhy } from '../../store/coded/private-fields.js';
+import { homeOf } from '../../store/postgres/connection/home-database.js';
 import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
 import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
 import {
@@ -60,6 +61,7 @@ export class ShardRuntime {
   async connect(): Promise<NamedRow | undefined> {
     try {
       if (!this.connection) {
+        homeOf(this.place.database.pool).takeAll();
         const sql = await preparedSql(this.place.database, this.shared);
         this.connection = { sql, rows: new PostgresShardRow(sql, this.place.schema) };
       }
@@ -110,7 +112,13 @@ export class ShardRuntime {
     if (!this.connection) throw health.error;
     const { rows } = this.connection;
     const encoded = convertWhoAndWhy(change, new Coder(this.shared.options.codec).encoding);
-    await health.guard(() => changeShard(rows, call, encoded));
+    try {
+      await changeShard(rows, call, encoded);
+    } catch (error) {
+      if (!isTransientError(error)) throw error;
+      health.lost(error);
+      throw health.error;
+    }
     await this.look();
   }
 

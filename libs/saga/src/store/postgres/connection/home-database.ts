@@ -17,13 +17,20 @@ type Ask = (text: string) => Promise<readonly { readonly home: string }[]>;
 export class HomeDatabase {
   private text = HOME;
   private home: string | undefined;
+  private takesAll = false;
   private readonly known = new WeakSet<object>();
 
   constructor(private readonly pool: PgPool) {}
 
   /** Asks for its name. Until then, every database is taken. */
   async learn(sql: Sql): Promise<void> {
-    this.home ??= await this.ask(sql);
+    if (!this.takesAll) this.home ??= await this.ask(sql);
+  }
+
+  /** Takes transactions of every database from now on. With shards, the row of a shard tells where a transaction is. */
+  takeAll(): void {
+    this.takesAll = true;
+    this.home = undefined;
   }
 
   /** Undefined: the connection is of this database, or it is not known. */
