@@ -4,7 +4,7 @@ import { type Mutant, specs } from './mutant.js';
 export const DECLARED_MUTANTS: readonly Mutant[] = [
   {
     name: 'fail what was asked together with an expression that takes all its time',
-    find: 'if (tasks.length === 1 && only!.isSuspect) only!.reject(failure);',
+    find: "if (tasks.length === 1 && (only!.isSuspect || failure.kind === 'late')) only!.reject(failure);",
     replace: 'if (tasks.length >= 1) tasks.forEach((task) => task.reject(failure));',
     killers: [specs('declared/expression/evaluator')],
   },

@@ -95,10 +95,10 @@ export class EvaluationQueue {
     this.proceed();
   }
 
-  /** One among several, a process that was ended from outside, or a machine that stood still: the request is asked again, alone. */
+  /** One among several, or a process that was ended from outside, says nothing about a request. */
   private failed(tasks: readonly Task[], failure: EvaluationFailure): void {
     const [only] = tasks;
-    if (tasks.length === 1 && only!.isSuspect) only!.reject(failure);
+    if (tasks.length === 1 && (only!.isSuspect || failure.kind === 'late')) only!.reject(failure);
     else this.waiting.push(...tasks.map((task) => Object.assign(task, { isSuspect: true })));
   }
 
