@@ -93,7 +93,6 @@ export class StepTransactions {
       return result;
     } catch (error) {
       await answered(session.rollback()).catch(() => undefined);
-      watchdog.spoiled(client, error);
       throw error;
     } finally {
       await session.release();
