@@ -74,8 +74,11 @@ export class AttemptStarter {
     const key = `${action.key}~${stepState(this.run.state, action.key).round}`;
     const answer = this.later?.has(key) ? this.later.get(key) : this.ask(action, key);
     if (answer instanceof Promise) return true;
-    for (const event of answer ?? []) this.run.inbox.put({ event });
-    return answer !== undefined;
+    if (answer === undefined) return false;
+    // Once: with these events, the step is asked something else. When its signal has come, its method is to run.
+    this.later?.delete(key);
+    for (const event of answer) this.run.inbox.put({ event });
+    return true;
   }
 
   private ask(action: Action, key: string): FirstAnswer | Promise<FirstAnswer> {

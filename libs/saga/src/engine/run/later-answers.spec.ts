@@ -54,6 +54,27 @@ describe('an answer of when or forEach that arrives later', () => {
     expect(written.at(-1)?.state.steps.get('ship[1]')?.result).toBe('"b"');
   });
 
+  test('is taken once: a step that waits if it is true runs when its signal has come', async () => {
+    const written: Checkpoint[] = [];
+    const paid = {
+      kind: 'signal',
+      wait: { signal: 'paid' },
+      when: answering(() => Promise.resolve(true)),
+    } as const;
+    const signals = [{ number: 1, name: 'paid', messageId: 'm-1', payload: '7' }];
+    // Asked for again and again, an answer would leave no turn to a time limit of the test.
+    const when = { asked: 0 };
+    const counted = () => {
+      if ((when.asked += 1) > 100) throw new Error('it is decided again and again');
+      return 0;
+    };
+    const ports = { ...portsTo(written), now: counted };
+    const run = runOf({ ...SAGA, signals }, sequenceOf(stepOf('pay', paid)), () => 'paid', ports);
+    await run.advance();
+    expect(written.at(-1)?.state).toMatchObject({ status: 'completed' });
+    expect(written.at(-1)?.state.steps.get('pay')?.result).toBe('"paid"');
+  });
+
   test('starts nothing in a saga that was cancelled meanwhile', async () => {
     const known = gate();
     const calls: string[] = [];
