@@ -97,9 +97,10 @@ export class SagaService extends SagaStepPauseCalls {
     const lockRejects = graph.rejectsWhileLocked;
     const fixed = { id, fresh, correlationId, priority, delay, startAt, tags, lockRejects };
     const now = () => running.engine.now();
-    const lockKey = graph.lockKey && (await withoutContext(() => awaitedLockKeyOf(graph, text)));
-    const made = withoutContext(() => newSagaOf(graph, text, fixed, now, lockKey));
-    const placed = await withoutContext(() => shards?.place(made, { shard, transaction, input: checked }));
+    const lockKey = graph.lockKey && (await awaitedLockKeyOf(graph, text));
+    const made = newSagaOf(graph, text, fixed, now, lockKey);
+    const to = { shard, transaction, input: checked };
+    const placed = shards && (await withoutContext(() => shards.place(made, to)));
     const start = placed ? placed.saga : made;
     const { engine, database } = placed ?? running;
     const result = await (transaction ? engine.submitWithin(transaction, start) : engine.submit(start));

@@ -38,8 +38,15 @@ void takeCalls();
  * enabled for it: an application without AsyncLocalStorage pays for the call only.
  */
 export function inOwnContext<T>(call: () => T | PromiseLike<T>): Promise<T> {
-  return new Promise((resolve) => {
-    calls.push(() => resolve(new Promise<T>((made) => made(call()))));
+  return new Promise((resolve, reject) => {
+    calls.push(() => {
+      try {
+        resolve(call());
+      } catch (error) {
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- what the call threw
+        reject(error);
+      }
+    });
     if (calls.length === 1) wake();
   });
 }

@@ -6,6 +6,7 @@ import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { relationsOf } from '../../machine/graph-relations.js';
 import { checkRateKey, limitKeyOf, lockKeyOf } from '../payload/start-keys.js';
 import type { NewSaga } from '../ports/stored-saga.js';
+import { withoutContext } from '../../shared/own-context.js';
 import type { Parts } from '../../shared/parts.js';
 
 /** What a new saga has of its definition and its input. */
@@ -58,7 +59,8 @@ function computed(
   const begins = Math.max(now, startAt ?? now + delay);
   const of = what === 'timeout' ? graph.timeoutOf! : graph.slaOf!;
   try {
-    return Math.max(1, timeReturned(of({ input: decodePayload(input) }), what, begins) - begins);
+    const given = withoutContext(() => of({ input: decodePayload(input) }));
+    return Math.max(1, timeReturned(given, what, begins) - begins);
   } catch (error) {
     throw new SagaValidationError(
       `start(): ${what} of saga '${graph.name}' failed: ${serializeError(error).message}. ` +

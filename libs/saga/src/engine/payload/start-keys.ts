@@ -1,6 +1,7 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { SagaValidationError } from '../../errors.js';
 import { Later } from '../../shared/later.js';
+import { withoutContext } from '../../shared/own-context.js';
 import { decodePayload } from './payload.js';
 import { returnedKeyFlaw } from './returned-key.js';
 import { serializeError } from './serialize-error.js';
@@ -27,7 +28,7 @@ export async function awaitedLockKeyOf(
   if (!lockKey) return undefined;
   let key: unknown;
   try {
-    key = lockKey(decodePayload(input));
+    key = withoutContext(() => lockKey(decodePayload(input)));
     if (key instanceof Later) key = await key.answer;
   } catch (error) {
     throw refusalOf(graph, 'lockKey', error);
@@ -58,7 +59,7 @@ export function checkRateKey(graph: SagaGraph, input: string | undefined): void 
 function keyOf(graph: SagaGraph, what: string, call: () => unknown): string {
   let key: unknown;
   try {
-    key = call();
+    key = withoutContext(call);
   } catch (error) {
     throw refusalOf(graph, what, error);
   }

@@ -60,10 +60,6 @@ export class OutcomeWaiters {
 
   /** @param isUncommitted true as long as the transaction that started the saga is open */
   wait(id: string, timeout?: number, isUncommitted?: () => boolean): Promise<SettledSaga> {
-    return withoutContext(() => this.waited(id, timeout, isUncommitted));
-  }
-
-  private waited(id: string, timeout?: number, isUncommitted?: () => boolean): Promise<SettledSaga> {
     return new Promise((resolve, reject) => {
       const waiter = new Waiter(resolve, reject, isUncommitted, this.waiters.get(id));
       if (timeout !== undefined) {
@@ -73,7 +69,7 @@ export class OutcomeWaiters {
         });
       }
       this.waiters.set(id, waiter);
-      if (!this.options.runsHere(id)) this.look([id]);
+      if (!this.options.runsHere(id)) withoutContext(() => this.look([id]));
     });
   }
 

@@ -101,7 +101,12 @@ export class SagaWriters {
 
   /** Stores a saga. If the result is leased, this process runs the saga and calls `left` at the end. */
   async start(saga: NewSaga): Promise<StartResult> {
-    const result = await this.asCall(this.starts.write(saga, this.relaxed.durabilityOf(saga)));
+    let result: StartResult;
+    try {
+      result = await this.starts.write(saga, this.relaxed.durabilityOf(saga));
+    } catch (error) {
+      throw asCallError(error, this.ports.store);
+    }
     if (!result.created) return result;
     this.recent?.started(saga, result.now);
     if (result.leased) this.relaxed.took(saga);
@@ -142,7 +147,9 @@ export class SagaWriters {
   }
 
   signal(signal: AddressedSignal): Promise<SignalResult> {
-    return this.asCall(this.signals.write(signal));
+    return this.signals.write(signal).catch((error: unknown) => {
+      throw asCallError(error, this.ports.store);
+    });
   }
 
   /** From now on, transient errors of starts and signals are final. */
@@ -160,13 +167,6 @@ export class SagaWriters {
   /** Resolves once every start and every signal is stored, or has failed. */
   async close(): Promise<void> {
     await Promise.all([this.starts.close(), this.signals.close()]);
-  }
-
-  /** @throws SagaValidationError if the database refuses what the call was given */
-  private asCall<T>(written: Promise<T>): Promise<T> {
-    return written.catch((error: unknown) => {
-      throw asCallError(error, this.ports.store);
-    });
   }
 
   private group<Item, Result>(

@@ -36,7 +36,7 @@ export class CodedOutbox extends PostgresOutbox {
 
   override settle(lanes: Parameters<PostgresOutbox['settle']>[0], settlement: Settlement): Promise<void> {
     const failed = settlement.failed.map((message) => {
-      const error = this.coder.encoding.text(message.error, errorOf(message));
+      const error = this.coder.encoding.text(message.error, errorOf, message);
       return { ...message, error };
     });
     return super.settle(lanes, { ...settlement, failed });
@@ -47,7 +47,7 @@ export class CodedOutbox extends PostgresOutbox {
     return (await super.dead(...page)).map((message) => ({
       ...message,
       payload: orAsItIs(message, () => convertMessage(message, this.coder.decoding)).payload,
-      error: orAsItIs(message.error, () => this.coder.decoding.text(message.error, errorOf(message))),
+      error: orAsItIs(message.error, () => this.coder.decoding.text(message.error, errorOf, message)),
     }));
   }
 }

@@ -48,6 +48,7 @@ import {
   convertStepPause,
   convertSummary,
   convertWhoAndWhy,
+  inputOf,
 } from './private-fields.js';
 import type { PayloadCodec } from './payload-codec.js';
 
@@ -329,9 +330,8 @@ export class CodedSagaStore implements SagaStore {
   private readStart(result: StartResult): StartResult {
     if (result.created || result.existing?.input === undefined) return result;
     const { existing } = result;
-    const context = { kind: 'input', sagaId: existing.id } as const;
     try {
-      const input = this.coder.decoding.json(existing.input!, context);
+      const input = this.coder.decoding.json(existing.input!, inputOf, { sagaId: existing.id });
       return { created: false, existing: { ...existing, input } };
     } catch (error) {
       return { created: false, existing: { ...existing, unreadable: asCodecError(error) } };

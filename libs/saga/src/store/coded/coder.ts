@@ -10,11 +10,14 @@ const JSON_MARK = `"${MARK}`;
 /** What only looks so has spaces in front: it is stored with one more. JSON does not mind. */
 const LOOKS_CODED = / *"?saga:coded:/y;
 
+/** Describes a value that is at a place. Called only if there is a codec. */
+export type ContextOf<Place> = (place: Place) => PayloadContext;
+
 /** What becomes of payloads and texts on their way, in one direction. */
 export interface Conversion {
   /** Encodes JSON text to JSON text. */
-  json(text: string, context: PayloadContext): string;
-  text(text: string, context: PayloadContext): string;
+  json<Place>(text: string, contextOf: ContextOf<Place>, place: Place): string;
+  text<Place>(text: string, contextOf: ContextOf<Place>, place: Place): string;
 }
 
 /** Nothing becomes of them. */
@@ -26,19 +29,20 @@ export const AS_IT_IS: Conversion = { json: (text) => text, text: (text) => text
  */
 export class Coder {
   readonly encoding: Conversion = {
-    json: (text, context) => {
-      const encoded = this.encode(text, context);
+    json: (text, contextOf, place) => {
+      const encoded = this.codec && this.encode(this.codec, text, contextOf(place));
       return encoded === undefined ? unmistakable(text) : JSON.stringify(MARK + encoded);
     },
-    text: (text, context) => {
-      const encoded = this.encode(text, context);
+    text: (text, contextOf, place) => {
+      const encoded = this.codec && this.encode(this.codec, text, contextOf(place));
       return encoded === undefined ? unmistakable(text) : MARK + encoded;
     },
   };
 
   readonly decoding: Conversion = {
-    json: (text, context) => {
+    json: (text, contextOf, place) => {
       if (!text.startsWith(JSON_MARK)) return text;
+      const context = contextOf(place);
       const decoded = this.decode((JSON.parse(text) as string).slice(MARK.length), context);
       try {
         JSON.parse(decoded);
@@ -47,14 +51,13 @@ export class Coder {
       }
       return decoded;
     },
-    text: (text, context) => (text.startsWith(MARK) ? this.decode(text.slice(MARK.length), context) : text),
+    text: (text, contextOf, place) =>
+      text.startsWith(MARK) ? this.decode(text.slice(MARK.length), contextOf(place)) : text,
   };
 
   constructor(readonly codec: PayloadCodec | undefined) {}
 
-  private encode(text: string, context: PayloadContext): string | undefined {
-    const { codec } = this;
-    if (!codec) return undefined;
+  private encode(codec: PayloadCodec, text: string, context: PayloadContext): string | undefined {
     // As it is without a codec: what a text may be is not the codec's business.
     if (text.includes('\0')) throw codecError(context, 'contains a NUL character');
     let encoded: unknown;

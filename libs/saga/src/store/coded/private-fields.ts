@@ -17,6 +17,7 @@ import type {
 import { ALL } from '../../machine/step-kinds.js';
 import { mapOfKinds, StepMap } from '../../machine/step-map.js';
 import { AS_IT_IS, type Conversion } from './coder.js';
+import type { PayloadContext } from './payload-codec.js';
 
 // All fields that stores are given, and which of them a codec encodes. A field that is added to one of these records does
 // not compile before this file says what it is. Encoding and decoding follow from it: see convert-saga.ts.
@@ -45,13 +46,13 @@ function record<Owner extends object>(
   fields: Fields<Owner>,
   change: (owner: Owner, changes: Partial<Owner>) => Owner = (owner, changes) => ({ ...owner, ...changes }),
 ): <Given extends Owner>(owner: Given, by: Conversion, place?: Place) => Given {
-  const converters = (
-    Object.entries(fields) as [keyof Owner, typeof OPEN | Convert<unknown, Owner>][]
-  ).filter((field): field is [keyof Owner, Convert<unknown, Owner>] => field[1] !== OPEN);
+  const converters = Object.entries(fields as Record<string, typeof OPEN | Convert<unknown, Owner>>).flatMap(
+    ([name, convert]) => (convert === OPEN ? [] : [{ name: name as keyof Owner, convert }]),
+  );
   return (owner, by, place = NOWHERE) => {
     if (by === AS_IT_IS) return owner;
     let changes: Partial<Owner> | undefined;
-    for (const [name, convert] of converters) {
+    for (const { name, convert } of converters) {
       const value = owner[name];
       if (value === undefined) continue;
       const after = convert(value, by, place, owner);
@@ -70,22 +71,43 @@ function each<Value>(
   convert: (value: Value, by: Conversion, place: Place, index: number) => Value,
 ): (list: readonly Value[], by: Conversion, place: Place) => readonly Value[] {
   return (list, by, place) => {
-    const converted = list.map((value, n) => convert(value, by, place, n));
-    return converted.some((value, n) => value !== list[n]) ? converted : list;
+    let converted: Value[] | undefined;
+    for (let n = 0; n < list.length; n += 1) {
+      const after = convert(list[n]!, by, place, n);
+      if (after === list[n]) continue;
+      converted ??= [...list];
+      converted[n] = after;
+    }
+    return converted ?? list;
   };
 }
 
-const reason: Convert<string> = (text, by, { sagaId, step }) =>
-  by.text(text, {
-    kind: 'reason',
-    ...(sagaId !== undefined && { sagaId }),
-    ...(step !== undefined && { step }),
-  });
+/** The codec is shown no field that is undefined. */
+const reasonAt = ({ sagaId, step }: Place): PayloadContext => ({
+  kind: 'reason',
+  ...(sagaId !== undefined && { sagaId }),
+  ...(step !== undefined && { step }),
+});
+const reason: Convert<string> = (text, by, place) => by.text(text, reasonAt, place);
 
-/** All errors of a saga have the same place, since they move within it. */
-const errorText: Convert<string> = (text, by, { sagaId }) => by.text(text, { kind: 'error', sagaId });
+/** All errors of a saga have one context, since they move within it. */
+const errorOf = ({ sagaId }: Place): PayloadContext => ({ kind: 'error', sagaId });
+const errorText: Convert<string> = (text, by, place) => by.text(text, errorOf, place);
 
-const input: Convert<string> = (text, by, { sagaId }) => by.json(text, { kind: 'input', sagaId });
+export const inputOf = ({ sagaId }: Place): PayloadContext => ({ kind: 'input', sagaId });
+const input: Convert<string> = (text, by, place) => by.json(text, inputOf, place);
+
+const resultOf = ({ sagaId, step }: Place): PayloadContext => ({ kind: 'result', sagaId, step });
+const itemOf = ({ sagaId, step }: Place): PayloadContext => ({ kind: 'item', sagaId, step });
+const signalOf = ({ sagaId, step }: Place): PayloadContext => ({ kind: 'signal', sagaId, step });
+const givenResultOf = ({ sagaId, step }: Place): PayloadContext => ({
+  kind: 'result',
+  sagaId,
+  ...(step !== undefined && { step }),
+});
+const sentOf = ({ messageId }: SentSignal): PayloadContext => ({ kind: 'signal', messageId });
+const messageOf = ({ id }: StoredMessage): PayloadContext => ({ kind: 'message', messageId: id });
+const reportOf = (sagaId: string): PayloadContext => ({ kind: 'report', sagaId });
 
 /** The name and the code of an error are the program's. */
 const ERROR: Fields<SerializedError> = {
@@ -100,7 +122,7 @@ const convertFailure = record<SagaFailure>({ kind: OPEN, step: OPEN, reason, err
 
 const convertWait = record<WaitState>({
   ...{ signal: OPEN, until: OPEN, since: OPEN, quorum: OPEN, takenSignal: OPEN },
-  payload: (text, by, { sagaId, step }) => by.json(text, { kind: 'signal', sagaId, step }),
+  payload: (text, by, place) => by.json(text, signalOf, place),
 });
 
 export const convertStep = record<StepState>(
@@ -108,9 +130,9 @@ export const convertStep = record<StepState>(
     ...{ status: OPEN, attempts: OPEN, failures: OPEN, unknown: OPEN, active: OPEN, retryAt: OPEN },
     ...{ compensationAttempts: OPEN, compensationFailures: OPEN, round: OPEN, returns: OPEN, pruned: OPEN },
     ...{ wonBy: OPEN, permit: OPEN, limitKey: OPEN, slot: OPEN, continued: OPEN, child: OPEN, lost: OPEN },
-    result: (text, by, { sagaId, step }) => by.json(text, { kind: 'result', sagaId, step }),
+    result: (text, by, place) => by.json(text, resultOf, place),
     items: each((item, by, { sagaId, step }, n) =>
-      by.json(item, { kind: 'item', sagaId, step: itemKey(step!, n) }),
+      by.json(item, itemOf, { sagaId, step: itemKey(step!, n) }),
     ),
     wait: convertWait,
     errors: each(convertAttemptError),
@@ -124,13 +146,15 @@ const convertPendingRollback = record<PendingRollback>({ failure: convertFailure
 const convertOvertaken = record<OvertakenRollback>({ kind: OPEN, step: OPEN, reason });
 
 const convertSteps: Convert<SagaState['steps']> = (steps, by, { sagaId, keys }) => {
-  const converted = (step: StepState, key: string) => convertStep(step, by, { sagaId, step: key });
-  if (keys === undefined) return mapOfKinds(steps, ALL, converted);
-  return keys.reduce((all, key) => {
+  if (keys === undefined)
+    return mapOfKinds(steps, ALL, (step, key) => convertStep(step, by, { sagaId, step: key }));
+  let converted = steps;
+  for (const key of keys) {
     const step = steps.get(key);
-    const after = step && converted(step, key);
-    return after === undefined || after === step ? all : StepMap.with(all, key, after);
-  }, steps);
+    const after = step && convertStep(step, by, { sagaId, step: key });
+    if (after !== step) converted = StepMap.with(converted, key, after!);
+  }
+  return converted;
 };
 
 export const convertState = record<SagaState>(
@@ -157,24 +181,21 @@ const convertChild = record<Child>({ ...NEW_SAGA, parent: OPEN });
 /** The payload of a message, whose id is its place. */
 export const convertMessage = record<StoredMessage>({
   ...{ id: OPEN, topic: OPEN, key: OPEN, type: OPEN, headers: OPEN },
-  payload: (text, by, _, { id }) => by.json(text, { kind: 'message', messageId: id }),
+  payload: (text, by, _, message) => by.json(text, messageOf, message),
 });
 
 /** A payload that no step has received. Its message id is its place. */
 export const convertSignal = record<SentSignal>({
   ...{ name: OPEN, messageId: OPEN },
-  payload: (text, by, _, { messageId }) => by.json(text, { kind: 'signal', messageId }),
+  payload: (text, by, _, sent) => by.json(text, sentOf, sent),
 });
 
 export const convertOperation = record<Operation>({
   ...{ id: OPEN, action: OPEN, by: OPEN, step: OPEN, from: OPEN, revision: OPEN, proposed: OPEN },
   newInput: OPEN,
-  reason: (text, by, { sagaId }) => by.text(text, { kind: 'reason', sagaId }),
+  reason: (text, by, { sagaId }) => by.text(text, reasonAt, { sagaId }),
   given: (text, by, { sagaId }, { newInput, step }) =>
-    by.json(
-      text,
-      newInput ? { kind: 'input', sagaId } : { kind: 'result', sagaId, ...(step !== undefined && { step }) },
-    ),
+    by.json<Place>(text, newInput ? inputOf : givenResultOf, { sagaId, step }),
 });
 
 /** An edit that gives a saga another state. Its operation is converted by itself. */
@@ -196,7 +217,7 @@ export const convertCheckpoint = record<Checkpoint>({
 
 /** What steps report of their attempts may contain anything of their data. */
 const reports: Convert<string, { readonly id: string }> = (text, by, _, { id }) =>
-  by.json(text, { kind: 'report', sagaId: id });
+  by.json(text, reportOf, id);
 
 export const convertLease = record<HeldLease>({ id: OPEN, epoch: OPEN, reports });
 
