@@ -20,6 +20,12 @@ export interface EvaluationAnswer {
 /** Megabytes of its heap. V8 ends a process that needs more, and a thread would take the whole process with it. */
 const MEMORY = 256;
 
+/**
+ * A time limit is counted in so many beats. However long this process or the machine stands still, that is one beat: an answer
+ * that has arrived meanwhile is read before the next one.
+ */
+const BEATS = 20;
+
 /** The process gave no answer: it took too long and was ended, or it ended. */
 export class EvaluationFailure extends Error {
   constructor(
@@ -57,21 +63,25 @@ export class EvaluationProcess {
 
   /**
    * Asks one thing after the other, and resolves to all answers.
-   * @param timeout milliseconds
+   * @param timeout milliseconds in which both processes run
    * @throws EvaluationFailure
    */
   async ask(requests: readonly EvaluationRequest[], timeout: number): Promise<readonly EvaluationAnswer[]> {
     if (!this.isAlive) throw new EvaluationFailure('ended', 'its process has ended');
     this.hold(true);
-    let timer: NodeJS.Timeout | undefined;
+    let beats: NodeJS.Timeout | undefined;
     const answers = await new Promise<readonly EvaluationAnswer[] | EvaluationFailure>((resolve) => {
       this.settle = resolve;
       const late = new EvaluationFailure('late', `it took longer than ${timeout} ms`);
-      timer = setTimeout(() => resolve(late), timeout);
+      let left = BEATS;
+      beats = setInterval(() => {
+        left -= 1;
+        if (left === 0) resolve(late);
+      }, timeout / BEATS);
       // A process that has just ended is reported by its exit.
       this.child.send(requests, () => undefined);
     });
-    clearTimeout(timer);
+    clearInterval(beats);
     this.settle = undefined;
     this.hold(false);
     if (answers instanceof EvaluationFailure) throw answers;

@@ -99,10 +99,20 @@ describe('an input that decides a size', () => {
   });
 });
 
+const expression = (source: string): Expression => ({
+  ...{ source, at: { line: 1, column: 1 }, names: ['input'], env: [], secrets: [] },
+});
+
+test('an answer is not late because this process, or the machine, stood still meanwhile', async () => {
+  const evaluator = new Evaluator();
+  await evaluator.evaluate([expression('input + 1')], { input: 1 }).answer;
+  const { answer } = evaluator.evaluate([expression('input + 2')], { input: 1 });
+  await new Promise((resolve) => setImmediate(resolve));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
+  expect(await answer).toEqual([3]);
+});
+
 describe('what is asked at the same time', () => {
-  const expression = (source: string): Expression => ({
-    ...{ source, at: { line: 1, column: 1 }, names: ['input'], env: [], secrets: [] },
-  });
 
   test.each([
     ['takes all its time', '$match(input, /^(a+)+$/)', /took longer/],
