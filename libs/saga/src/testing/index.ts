@@ -1,4 +1,5 @@
 export { SagaTest } from './saga-test.js';
+export { SagaTestHangError } from './pending-work.js';
 export { SagaTestRun } from './saga-test-run.js';
 export type { ScheduledRun, TestPeriod } from './scheduled-runs.js';
 export type { TestCall } from './test-call.js';

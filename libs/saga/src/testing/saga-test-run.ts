@@ -12,7 +12,7 @@ import { isQuiet } from '../engine/run/is-quiet.js';
 import { approvalsOf } from '../engine/operate/approvals.js';
 import { type OpenQuestion, openQuestions } from '../engine/run/open-questions.js';
 import type { TestCall } from './test-call.js';
-import type { TestWorld } from './test-world.js';
+import { checkOf, type TestWorld } from './test-world.js';
 import { isInProgress } from '../machine/saga-state.js';
 
 /** The response of the test's script whenever the saga waits. */
@@ -47,7 +47,8 @@ export class SagaTestRun<S> {
     { input, options, answers }: Beginning<S>,
   ): Promise<SagaTestRun<S>> {
     await world.settle();
-    const { id } = await world.sagas.start(saga, input, options);
+    const { name } = world.registry.latest(saga);
+    const { id } = await world.settled(checkOf(name), () => world.sagas.start(saga, input, options));
     return new SagaTestRun<S>(id, world, answers);
   }
 
@@ -191,8 +192,10 @@ export class SagaTestRun<S> {
   private async give(answer: SignalAnswer, { input }: StoredSaga): Promise<void> {
     const { sagas } = this.world;
     if (answer.kind !== 'signal') return sagas[answer.kind](this.id, answer.name, { by: answer.by });
-    const payload = isFunction(answer.payload) ? await answer.payload(decodePayload(input)) : answer.payload;
-    await sagas.signal(this.id, answer.name, payload);
+    const { name, payload } = answer;
+    const made = async () => (isFunction(payload) ? payload(decodePayload(input)) : payload);
+    const what = `The function that makes the payload of signal '${name}'`;
+    await sagas.signal(this.id, name, await this.world.settled(what, made));
   }
 
   /** @throws SagaConfigurationError when the test lacks what a method of the saga has used */

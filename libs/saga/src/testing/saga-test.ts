@@ -10,6 +10,7 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
 import { buildSagaGraph } from '../definition/build/build-saga-graph.js';
+import { type Duration, toMilliseconds } from '../definition/options/duration.js';
 import type { InputOf } from '../definition/types/contexts.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaConfigurationError, SagaValidationError } from '../errors.js';
@@ -27,6 +28,7 @@ import {
   type FailureReport,
 } from './failure-matrix.js';
 import { SagaTestRun, type SignalAnswer } from './saga-test-run.js';
+import { PATIENCE } from './pending-work.js';
 import { readPeriod, type ScheduledRun, scheduledRuns, type TestPeriod } from './scheduled-runs.js';
 import type { Fault } from './scripted-calls.js';
 import type { CrashPoint } from './test-process.js';
@@ -42,6 +44,8 @@ interface Script {
   readonly faults: readonly Fault[];
   readonly crashes: readonly CrashPoint[];
   readonly answers: readonly SignalAnswer[];
+  /** Milliseconds of real time. */
+  readonly patience: number;
 }
 
 @Module({})
@@ -106,7 +110,8 @@ export class SagaTest<S> {
    * automatically
    */
   static of<S>(saga: Type<S>, ...others: Type[]): SagaTest<S> {
-    return new SagaTest(saga, new TestSetting([saga, ...others]), { faults: [], crashes: [], answers: [] });
+    const script: Script = { faults: [], crashes: [], answers: [], patience: PATIENCE };
+    return new SagaTest(saga, new TestSetting([saga, ...others]), script);
   }
 
   /**
@@ -201,8 +206,17 @@ export class SagaTest<S> {
   }
 
   /**
+   * Sets how long, in real time, a run waits for a method before it rejects with SagaTestHangError. Default: 30 s. A
+   * method whose step has a `timeout` is not waited for that long, because its timeout passes in virtual time.
+   */
+  patience(duration: Duration): SagaTest<S> {
+    return this.scripted({ patience: toMilliseconds(duration, 'patience') });
+  }
+
+  /**
    * Runs a saga through all of its delays, retries and timeouts, until it has ended, is paused or needs attention, or
    * waits only for signals and approvals without a timeout.
+   * @throws SagaTestHangError if it waits for a method that does not settle: see `patience()`
    */
   async run(input: InputOf<S>, options?: StartOptions): Promise<SagaTestRun<S>> {
     const run = await this.begin(input, options);
@@ -279,11 +293,11 @@ export class SagaTest<S> {
       warn: () => undefined,
       error: log.error.bind(log),
     };
-    const { faults, crashes } = this.script;
+    const { faults, crashes, patience } = this.script;
     const { options: resolved, manager } = this.setting;
     return new TestWorld({
       ...{ registry, saga: registry.ofType(this.saga).graph.name, options: resolved, manager },
-      ...{ faults, crashes, from, log: quiet },
+      ...{ faults, crashes, patience, from, log: quiet },
     });
   }
 

@@ -3,7 +3,9 @@ import type { RunnableSaga } from '../engine/ports/invoker.js';
 import { UnknownOutcomeError } from '../errors.js';
 import { type CallWorld, withinCall } from './current-call.js';
 import { never } from './never.js';
+import type { PendingWork } from './pending-work.js';
 import type { TestCall } from './test-call.js';
+import type { Life } from './virtual-time.js';
 
 /** What is to go wrong with a method. */
 export interface Fault {
@@ -31,6 +33,7 @@ interface ScriptedCall {
   readonly call: TestCall;
   readonly node: StepNode | undefined;
   readonly signal: AbortSignal;
+  readonly life: Life;
 }
 
 /** Turns of the event loop that a worker has to abort an attempt of a saga that was cancelled. */
@@ -39,8 +42,6 @@ const TURNS = 20;
 /** Calls the methods of sagas, or lets go wrong what is to, and keeps what was called. */
 export class ScriptedCalls {
   readonly calls: TestCall[] = [];
-  /** Calls that have not come back, but those that never will. */
-  inProgress = 0;
   /** Why cancellations were refused, in order. */
   readonly refusedCancellations: string[] = [];
   private readonly left: Map<Fault, number>;
@@ -49,13 +50,14 @@ export class ScriptedCalls {
     /** The saga that is tested: a step of another one may have the same name. */
     private readonly saga: string,
     private readonly faults: readonly Fault[],
+    private readonly pending: PendingWork,
     /** Gives the reason if the cancellation is refused. */
     private readonly cancel: (id: string) => Promise<string | undefined>,
   ) {
     this.left = new Map(faults.map((fault) => [fault, fault.times]));
   }
 
-  around(saga: RunnableSaga, world: CallWorld): RunnableSaga {
+  around(saga: RunnableSaga, world: CallWorld, life: Life): RunnableSaga {
     return {
       ...saga,
       invoke: (method, context, payload) => {
@@ -66,32 +68,25 @@ export class ScriptedCalls {
         };
         this.calls.push(call);
         const node = saga.graph.steps.get(step);
-        return this.carryOut({ call, node, signal }, () =>
+        return this.carryOut({ call, node, signal, life }, () =>
           withinCall({ world, call }, () => saga.invoke(method, context, payload)),
         );
       },
     };
   }
 
-  /** Virtual time waits for this as it does for a call. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
-    this.inProgress += 1;
-    try {
-      return await work();
-    } finally {
-      this.inProgress -= 1;
-    }
-  }
-
-  private async carryOut({ call, node, signal }: ScriptedCall, invoke: () => unknown) {
+  private async carryOut({ call, node, signal, life }: ScriptedCall, invoke: () => unknown) {
     const fault = this.faultOf(call);
-    if (fault?.kind === 'cancelling') return this.carryOutCancelled(call, signal, invoke);
+    const work = { what: describe(call), call: { signal, life } };
+    if (fault?.kind === 'cancelling')
+      return this.pending.during(work, () => this.carryOutCancelled(call, signal, invoke));
     // The effects of a call that does not end in time are rolled back.
     const leavesNothing = fault?.kind === 'timing-out' && node?.transactional;
-    this.inProgress += 1;
     try {
-      if (fault?.kind === 'failing') throw fault.error;
-      const result = leavesNothing ? undefined : await invoke();
+      const result = await this.pending.during(work, () => {
+        if (fault?.kind === 'failing') throw fault.error;
+        return leavesNothing ? undefined : invoke();
+      });
       if (!fault) {
         call.outcome = 'completed';
         return result;
@@ -99,8 +94,6 @@ export class ScriptedCalls {
     } catch (error) {
       Object.assign(call, { outcome: 'failed', error });
       throw error;
-    } finally {
-      this.inProgress -= 1;
     }
     call.outcome = 'unknown';
     // The step's own timeout, or its heartbeat, ends it, in virtual time; without one it says itself that it cannot tell.
@@ -111,22 +104,20 @@ export class ScriptedCalls {
 
   /** The saga is cancelled while the method runs; its result arrives once the worker knows of that. */
   private async carryOutCancelled(call: TestCall, signal: AbortSignal, invoke: () => unknown) {
-    return this.during(async () => {
-      try {
-        const running = Promise.resolve(invoke());
-        // It may fail before the cancellation is through.
-        running.catch(() => undefined);
-        const refusal = await this.cancel(call.id);
-        if (refusal === undefined) await abortOf(signal);
-        else this.refusedCancellations.push(refusal);
-        const result = await running;
-        call.outcome = 'completed';
-        return result;
-      } catch (error) {
-        Object.assign(call, { outcome: 'failed', error });
-        throw error;
-      }
-    });
+    try {
+      const running = Promise.resolve(invoke());
+      // It may fail before the cancellation is through.
+      running.catch(() => undefined);
+      const refusal = await this.cancel(call.id);
+      if (refusal === undefined) await abortOf(signal);
+      else this.refusedCancellations.push(refusal);
+      const result = await running;
+      call.outcome = 'completed';
+      return result;
+    } catch (error) {
+      Object.assign(call, { outcome: 'failed', error });
+      throw error;
+    }
   }
 
   private faultOf({ saga, method }: TestCall): Fault | undefined {
@@ -135,6 +126,11 @@ export class ScriptedCalls {
     if (fault) this.left.set(fault, this.left.get(fault)! - 1);
     return fault;
   }
+}
+
+function describe({ saga, id, step, method, index }: TestCall): string {
+  const item = index === undefined ? '' : `[${index}]`;
+  return `${method}() of step '${step}${item}' of saga '${saga}' (${id})`;
 }
 
 async function abortOf(signal: AbortSignal): Promise<void> {

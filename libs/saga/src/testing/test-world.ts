@@ -11,16 +11,17 @@ import { MemorySagaStore } from '../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';
 import { missingManager } from './missing-manager.js';
 import { type Fault, ScriptedCalls } from './scripted-calls.js';
+import { PendingWork, RealTime } from './pending-work.js';
 import { type CrashPoint, TestProcess } from './test-process.js';
 import { PENDING_ANSWERS } from '../shared/later.js';
 import { VirtualTime } from './virtual-time.js';
 
-/** Leases never run out by themselves: virtual years may pass, and a process that crashes releases its lease at once. */
-const LEASE = 100 * 365 * 86_400_000;
 /**
- * How long (ms) a method may do something real before virtual time goes on without it: both of real time and of the
- * CPU time of this thread, since on a busy machine half a second may pass in which the method never has its turn.
+ * Leases never run out by themselves, so that their renewal is no reason for virtual time to pass. A process that crashes
+ * releases its lease at once.
  */
+const LEASE = Infinity;
+/** How long (ms) a method may do something real before virtual time goes on without it, if anything is to happen then. */
 const REAL_PATIENCE = 500;
 /** How long (ms) files may be read and written meanwhile: that ends by itself, but on a busy machine it takes its time. */
 const FILE_PATIENCE = 30_000;
@@ -43,6 +44,8 @@ export interface TestWorldOptions {
   readonly faults: readonly Fault[];
   readonly crashes: readonly CrashPoint[];
   readonly manager?: object;
+  /** How long (ms) a run waits for a method in real time. */
+  readonly patience: number;
   /** When time begins (milliseconds since the epoch), if schedules are to start sagas. Default: they do not. */
   readonly from?: number;
   readonly log: Pick<Logger, 'debug' | 'log' | 'warn' | 'error'>;
@@ -61,6 +64,7 @@ export class TestWorld {
   /** An error that the test must receive, whatever the saga does with it. */
   misuse: SagaConfigurationError | undefined;
   private readonly crashes: CrashPoint[];
+  private readonly pending: PendingWork;
   private process!: TestProcess;
   private running!: ServiceParts;
   private started: Promise<void> = Promise.resolve();
@@ -69,7 +73,8 @@ export class TestWorld {
     this.time = new VirtualTime(given.from);
     const manager = (given.manager ?? missingManager((error) => (this.misuse ??= error))) as EntityManager;
     this.store = new MemorySagaStore({ now: () => this.time.now, wakeup: this.hub.wakeup(), manager });
-    this.calls = new ScriptedCalls(given.saga, given.faults, (id) => this.cancel(id));
+    this.pending = new PendingWork(given.patience);
+    this.calls = new ScriptedCalls(given.saga, given.faults, this.pending, (id) => this.cancel(id));
     this.crashes = [...given.crashes];
     this.sagas = new SagaService(this);
     this.begin();
@@ -91,17 +96,27 @@ export class TestWorld {
   /** Lets happen all that can without time passing. */
   async settle(): Promise<void> {
     await this.started;
-    const began = performance.now();
-    let quiet = { since: began, cpu: cpuUsage() };
-    const isPatient = () =>
-      performance.now() - quiet.since < REAL_PATIENCE || cpuSince(quiet.cpu) < REAL_PATIENCE;
+    const { pending } = this;
+    const all = new RealTime();
+    let quiet = all;
     do {
       await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setImmediate(resolve));
-      const endsByItself = (this.calls.inProgress > 0 && usesFiles()) || PENDING_ANSWERS.size > 0;
-      if (endsByItself && performance.now() - began < FILE_PATIENCE)
-        quiet = { since: performance.now(), cpu: cpuUsage() };
-    } while (this.calls.inProgress + PENDING_ANSWERS.size > 0 && isPatient());
+      this.requireProgress();
+      const endsByItself = (pending.size > 0 && usesFiles()) || PENDING_ANSWERS.size > 0;
+      if (endsByItself && all.passed < FILE_PATIENCE) quiet = new RealTime();
+    } while (pending.size + PENDING_ANSWERS.size > 0 && quiet.used < REAL_PATIENCE);
+    pending.forgetEnded();
+  }
+
+  /** Waits for code of the user, as it does for the methods of sagas. */
+  async settled<T>(what: string, call: () => Promise<T>): Promise<T> {
+    let isSettled = false;
+    const result = this.pending.during({ what }, call).finally(() => (isSettled = true));
+    // It is awaited only below.
+    result.catch(() => undefined);
+    while (!isSettled) await this.settle();
+    return result;
   }
 
   /** Lets time pass until the check gives true, or nothing is going to happen any more. */
@@ -109,8 +124,8 @@ export class TestWorld {
     for (;;) {
       await this.settle();
       if (await isDone()) return;
-      if (this.time.next === undefined) return;
-      this.time.proceed();
+      if (this.time.next !== undefined) this.time.proceed();
+      else if (!this.pending.isAwaited) return;
     }
   }
 
@@ -118,6 +133,16 @@ export class TestWorld {
     for (await this.settle(); this.time.next! <= until; await this.settle()) this.time.proceed();
     this.time.proceedTo(until);
     await this.settle();
+  }
+
+  /** @throws SagaTestHangError: this world has ended */
+  private requireProgress(): void {
+    try {
+      this.pending.requireProgress();
+    } catch (error) {
+      this.process.stop();
+      throw error;
+    }
   }
 
   /** Gives the reason if the cancellation is refused. */
@@ -133,15 +158,17 @@ export class TestWorld {
 
   private begin(): void {
     const { registry, options, log } = this.given;
-    this.process = new TestProcess(this.store, this.crashes, this.count, () => this.takeOver());
-    const sagas = registry.all.map((saga) => this.calls.around(saga, this));
+    const life = new TestProcess(this.store, this.crashes, this.count, () => this.takeOver());
+    this.process = life;
+    const sagas = registry.all.map((saga) => this.calls.around(saga, this, life));
     const { graphs } = this.store;
     const engine = assembleEngine({
       ...{ store: this.process.store, wakeup: this.hub.wakeup(), graphs, sagas, log },
       definitions: {
         awaitedSignals: registry.awaitedSignals,
         latest: (type) => registry.latest(type),
-        checked: (graph, input) => this.calls.during(() => registry.checked(graph, input)),
+        checked: (graph, input) =>
+          this.pending.during({ what: checkOf(graph.name) }, () => registry.checked(graph, input)),
       },
       options: {
         ...options,
@@ -167,17 +194,9 @@ export class TestWorld {
   }
 }
 
-/**
- * The CPU time of this thread, because a test runner may run other tests in other threads. Before Node 22.19, only that of
- * the process is known.
- */
-const cpuUsage: typeof process.cpuUsage = (before) =>
-  process.threadCpuUsage ? process.threadCpuUsage(before) : process.cpuUsage(before);
-
-/** CPU time in ms. */
-function cpuSince(before: NodeJS.CpuUsage): number {
-  const { user, system } = cpuUsage(before);
-  return (user + system) / 1_000;
+/** As an error names the check of a saga's input. */
+export function checkOf(saga: string): string {
+  return `The check of the input of saga '${saga}'`;
 }
 
 /** A file is being opened, read, written or the like. */

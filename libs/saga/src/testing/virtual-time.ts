@@ -66,6 +66,8 @@ export class VirtualTime {
       cancelled: false,
       unref: () => happening,
     };
+    // Never: nothing waits for it.
+    if (happening.at === Infinity) return happening;
     const later = this.happenings.findIndex(({ at }) => at > happening.at);
     this.happenings.splice(later < 0 ? this.happenings.length : later, 0, happening);
     return happening;
