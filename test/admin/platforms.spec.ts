@@ -1,5 +1,17 @@
-import { type CanActivate, type ExecutionContext, ValidationPipe, VersioningType } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  type CanActivate,
+  Catch,
+  type ExceptionFilter,
+  type ExecutionContext,
+  type INestApplication,
+  UnauthorizedException,
+  ValidationPipe,
+  VersioningType,
+} from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
 import { Saga, WaitFor } from '../../libs/saga/src/index.js';
+import type { AdminAction } from '../../libs/saga/src/admin/index.js';
 import { AdminApps } from './support/admin-apps.js';
 
 const UNKNOWN_ID = '00000000-0000-7000-8000-000000000000';
@@ -14,6 +26,30 @@ const knownOnly: CanActivate = {
   canActivate: (context: ExecutionContext) =>
     context.switchToHttp().getRequest<{ headers: Record<string, string> }>().headers['x-user'] !== undefined,
 };
+
+/** Lets in whom the request names, and answers 401 to others. */
+const namedOnly: CanActivate = {
+  canActivate: (context) => {
+    if (knownOnly.canActivate(context)) return true;
+    throw new UnauthorizedException('Log in.');
+  },
+};
+
+/** Answers every error with 500, as filters of applications do that know no HttpException. */
+@Catch()
+class AnswersAll implements ExceptionFilter {
+  catch(_: unknown, host: ArgumentsHost): void {
+    const response: { status(code: number): { send(body: object): unknown } } = host
+      .switchToHttp()
+      .getResponse();
+    response.status(500).send({ message: 'Something went wrong' });
+  }
+}
+const FILTERS = {
+  none: {},
+  'by APP_FILTER': { providers: [{ provide: APP_FILTER, useClass: AnswersAll }] },
+  'by useGlobalFilters()': { prepare: (nest: INestApplication) => nest.useGlobalFilters(new AnswersAll()) },
+} as const;
 
 describe.each(['express', 'fastify'] as const)('on %s', (platform) => {
   const apps = AdminApps.onOwnDatabase(platform);
@@ -116,6 +152,34 @@ describe.each(['express', 'fastify'] as const)('on %s', (platform) => {
       ['form', 415, 'SAGA_ADMIN_CONTENT_TYPE'],
       ['origin', 403, 'SAGA_ADMIN_ORIGIN'],
     ]);
+  });
+
+  test('a filter of the application for all exceptions changes no answer', async () => {
+    const answersWith = async (filter: keyof typeof FILTERS) => {
+      const authorize = ({ kind }: AdminAction) => kind !== 'abort';
+      const { client, close } = await apps.start({
+        sagas: [Payment],
+        admin: { guards: [namedOnly], authorize },
+        ...FILTERS[filter],
+      });
+      const known = client.as({ 'x-user': 'ada' });
+      const answers = {
+        unauthorized: await client.get('/api/sagas'),
+        page: await client.get(''),
+        unknown: await known.get(`/api/sagas/${UNKNOWN_ID}`),
+        forbidden: await known.post(`/api/sagas/${UNKNOWN_ID}/abort`),
+        query: await known.get('/api/sagas?status=nowhere'),
+        origin: await known.post(`/api/sagas/${UNKNOWN_ID}/pause`, {}, { origin: 'https://evil.example' }),
+        asset: await known.get('/assets/a/b'),
+        noSuchSaga: await known.post('/api/sagas', { saga: 'nothing', input: {} }),
+      };
+      await close();
+      return Object.entries(answers).map(([name, { status, body }]) => [name, status, body]);
+    };
+    const own = await answersWith('none');
+    expect(own.map(([, status]) => status)).toEqual([401, 401, 404, 403, 400, 403, 404, 404]);
+    expect(await answersWith('by APP_FILTER')).toEqual(own);
+    expect(await answersWith('by useGlobalFilters()')).toEqual(own);
   });
 
   test('a body that is no JSON, or too large, is the caller’s fault', async () => {

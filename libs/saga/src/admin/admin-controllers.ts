@@ -18,6 +18,7 @@ import { AdminSchedulesController } from './controllers/schedules.controller.js'
 import { AdminStartController } from './controllers/start.controller.js';
 import { AdminTasksController } from './controllers/tasks.controller.js';
 import { SagaErrorFilter } from '../nest/saga-error.filter.js';
+import { HttpExceptionFilter } from './http-exception.filter.js';
 import { SameSiteGuard } from './same-site.guard.js';
 import { UnavailableInterceptor } from './unavailable.interceptor.js';
 
@@ -47,7 +48,7 @@ export function adminControllers(
     Object.defineProperty(controller, 'name', { value: base.name });
     Controller({ path: `${path}/${below}`, version: VERSION_NEUTRAL })(controller);
     UseGuards(...guards, SameSiteGuard)(controller);
-    UseFilters(SagaErrorFilter)(controller);
+    UseFilters(SagaErrorFilter, HttpExceptionFilter)(controller);
     UseInterceptors(UnavailableInterceptor)(controller);
     return controller;
   });
