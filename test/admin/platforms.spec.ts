@@ -12,7 +12,7 @@ import {
 import { APP_FILTER } from '@nestjs/core';
 import { Saga, WaitFor } from '../../libs/saga/src/index.js';
 import type { AdminAction } from '../../libs/saga/src/admin/index.js';
-import { AdminApps } from './support/admin-apps.js';
+import { type AdminAppOptions, AdminApps } from './support/admin-apps.js';
 
 const UNKNOWN_ID = '00000000-0000-7000-8000-000000000000';
 
@@ -49,7 +49,7 @@ const FILTERS = {
   none: {},
   'by APP_FILTER': { providers: [{ provide: APP_FILTER, useClass: AnswersAll }] },
   'by useGlobalFilters()': { prepare: (nest: INestApplication) => nest.useGlobalFilters(new AnswersAll()) },
-} as const;
+} satisfies Record<string, AdminAppOptions>;
 
 describe.each(['express', 'fastify'] as const)('on %s', (platform) => {
   const apps = AdminApps.onOwnDatabase(platform);
@@ -160,7 +160,7 @@ describe.each(['express', 'fastify'] as const)('on %s', (platform) => {
       const { client, close } = await apps.start({
         sagas: [Payment],
         admin: { guards: [namedOnly], authorize },
-        ...FILTERS[filter],
+        ...(FILTERS[filter] as AdminAppOptions),
       });
       const known = client.as({ 'x-user': 'ada' });
       const answers = {
@@ -174,10 +174,14 @@ describe.each(['express', 'fastify'] as const)('on %s', (platform) => {
         noSuchSaga: await known.post('/api/sagas', { saga: 'nothing', input: {} }),
       };
       await close();
-      return Object.entries(answers).map(([name, { status, body }]) => [name, status, body]);
+      return Object.entries(answers).map(([name, { status, body }]) => ({
+        name,
+        status,
+        body: body as unknown,
+      }));
     };
     const own = await answersWith('none');
-    expect(own.map(([, status]) => status)).toEqual([401, 401, 404, 403, 400, 403, 404, 404]);
+    expect(own.map(({ status }) => status)).toEqual([401, 401, 404, 403, 400, 403, 404, 404]);
     expect(await answersWith('by APP_FILTER')).toEqual(own);
     expect(await answersWith('by useGlobalFilters()')).toEqual(own);
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AdminAction } from '../../libs/saga/src/admin/index.js';
-import { Saga, Step, StepRejectedError } from '../../libs/saga/src/index.js';
-import { AdminApps } from './support/admin-apps.js';
+import { Saga, Step, StepRejectedError, WaitFor } from '../../libs/saga/src/index.js';
+import { type AdminApp, AdminApps } from './support/admin-apps.js';
 
 @Saga({ name: 'secret' })
 class Secret {
@@ -12,6 +12,13 @@ class Mine {
   @Step() act() {
     throw new StepRejectedError('no');
   }
+}
+@Saga({
+  ...{ name: 'locked', lockMode: 'reject', lockKey: (input: { key: string }) => input.key },
+  schedule: { cron: '0 0 1 1 *', input: () => ({ key: 'k' }), overlap: 'allow' },
+})
+class Locked {
+  @WaitFor({ signal: 'go' }) go() {}
 }
 
 const apps = AdminApps.onOwnDatabase();
@@ -88,4 +95,65 @@ test('the history shows what calls were given, but for what is redacted', async 
     { action: 'retry', input: { amount: 1 } },
     { action: 'skip', result: { amount: 2 } },
   ]);
+});
+
+describe('a start never discloses a saga that the caller may not see', () => {
+  const asTenant = async (app: AdminApp, tenant: string, body: object) => {
+    const { status, body: answer } = await app.client.as({ 'x-tenant': tenant }).post('/api/sagas', body);
+    return [status, answer] as const;
+  };
+
+  /** Each tenant sees its own sagas, and `shared` sees all. */
+  async function tenants(): Promise<AdminApp> {
+    const app: AdminApp = await apps.start({
+      sagas: [Secret, Mine, Locked],
+      admin: {
+        authorize: async ({ id }, { headers }: { headers: Record<string, string> }) => {
+          const tenant = headers['x-tenant'];
+          return id === undefined || tenant === 'shared' || (await app.sagas.get(id)).tags.tenant === tenant;
+        },
+      },
+    });
+    return app;
+  }
+
+  const concealed = (id: string) => {
+    const message = expect.not.stringMatching(new RegExp(`${id}|secret|order-1`));
+    return [409, { statusCode: 409, code: 'SAGA_CONFLICT', message }];
+  };
+
+  test('that has the same correlation id, or the same id', async () => {
+    const app = await tenants();
+    const start = { saga: 'secret', input: { n: 1 }, correlationId: 'order-1', tags: { tenant: 'a' } };
+    const [, { id }] = await asTenant(app, 'a', start);
+    const tries = [
+      start,
+      { ...start, input: { n: 2 } },
+      { saga: 'secret', input: { n: 1 }, id },
+      { saga: 'mine', input: { n: 1 }, id },
+    ];
+    const answers = await Promise.all(tries.map((body) => asTenant(app, 'b', body)));
+    for (const answer of answers) {
+      expect(answer).toEqual(concealed(id));
+      expect(answer).toEqual(answers[0]);
+    }
+    expect(await asTenant(app, 'a', start)).toEqual([200, { id, created: false }]);
+    for (const tenant of ['a', 'shared']) {
+      const [status, { message }] = await asTenant(app, tenant, { ...start, input: { n: 2 } });
+      expect([status, message]).toEqual([409, expect.stringContaining(id)]);
+    }
+  });
+
+  test('that has the lock', async () => {
+    const app = await tenants();
+    const start = { saga: 'locked', input: { key: 'k' }, tags: { tenant: 'a' } };
+    const [, { id }] = await asTenant(app, 'a', start);
+    expect(await asTenant(app, 'b', start)).toEqual(concealed(id));
+    const [status, { message }] = await asTenant(app, 'a', start);
+    expect([status, message]).toEqual([409, expect.stringContaining(id)]);
+    const trigger = (tenant: string) =>
+      app.client.as({ 'x-tenant': tenant }).post('/api/schedules/locked/trigger');
+    expect((await trigger('b')).body).toEqual(concealed(id)[1]);
+    expect((await trigger('a')).body.message).toContain(id);
+  });
 });

@@ -1,7 +1,7 @@
 import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
 import type { AdminAction } from './admin.options.js';
 import { shown } from '../shared/shown-value.js';
-import { SagaNotFoundError } from '../errors.js';
+import { SagaCodecError, SagaConflictError, SagaNotFoundError } from '../errors.js';
 import { stepOfKey } from '../definition/graph/saga-graph.js';
 import type { AllowedAction } from './allowed-actions.js';
 import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
@@ -63,6 +63,37 @@ export class AdminAccess {
     return left.length > 0 ? { ...action, steps: left } : undefined;
   }
 
+  /**
+   * Calls what starts a saga. Its answer or its error may name another saga, which already has the key or the lock: to
+   * those who may not look at that one, only that there is one.
+   * @throws SagaConflictError
+   */
+  async concealing<T extends { readonly id: string; readonly created?: boolean }>(
+    start: () => Promise<T>,
+    request: unknown,
+  ): Promise<T> {
+    const started = start();
+    const other = await started.then(({ id, created }) => (created === false ? id : undefined), namedBy);
+    if (other === undefined || (await this.sees(other, request))) return started;
+    throw new SagaConflictError(
+      'The id, the correlation id or the lock of this start belongs to a saga that you may not see. Use another key, or ' +
+        'start it once that saga has ended.',
+      other,
+    );
+  }
+
+  /** A saga that is not there conceals nothing. One that cannot be read may be anybody's. */
+  private async sees(id: string, request: unknown): Promise<boolean> {
+    if (this.admin.options.authorize === undefined) return true;
+    try {
+      const found = await this.found(id);
+      return found === undefined || (await this.may({ kind: 'look', saga: found.saga, id }, request));
+    } catch (error) {
+      if (error instanceof SagaCodecError) return false;
+      throw error;
+    }
+  }
+
   private async found(id: string): Promise<SagaSnapshot | undefined> {
     try {
       return await this.admin.sagas.get(id);
@@ -86,4 +117,9 @@ export class AdminAccess {
     // What is no name is refused by the call that is to record it.
     return operator ? await operator(request) : (said as string | undefined);
   }
+}
+
+/** The saga that the error of a start names. */
+function namedBy(error: unknown): string | undefined {
+  return error instanceof SagaConflictError || error instanceof SagaCodecError ? error.sagaId : undefined;
 }

@@ -90,7 +90,7 @@ export class AdminSchedulesController {
     @Req() request: unknown,
   ): Promise<{ id: string }> {
     await this.allowed('trigger', saga, body, request);
-    const { id } = await this.admin.sagas.trigger(saga);
+    const { id } = await this.access.concealing(() => this.admin.sagas.trigger(saga), request);
     return { id };
   }
 

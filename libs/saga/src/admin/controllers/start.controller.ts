@@ -47,7 +47,8 @@ export class AdminStartController {
     checkExists(() => registry.latestOf(saga));
     // The call validates whatever was sent.
     const options = { ...given, ...(startAt !== undefined && { startAt: timeOf(startAt) }) };
-    const { id, created } = await this.admin.sagas.start(saga, input, options as StartOptions);
+    const start = () => this.admin.sagas.start(saga, input, options as StartOptions);
+    const { id, created } = await this.access.concealing(start, request);
     return { id, created };
   }
 }
