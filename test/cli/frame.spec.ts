@@ -135,7 +135,17 @@ describe('a database that cannot be used', () => {
       expect.stringContaining(`lacks signal_1(): it was created by an earlier version`),
     ]);
     const migrated = await here('migrate --schema older');
-    expect([migrated.code, migrated.error]).toEqual([2, expect.stringContaining('were dropped manually')]);
+    expect([migrated.code, migrated.error]).toEqual([2, expect.stringContaining('was dropped manually')]);
+  });
+
+  test('that another build made is refused by each command', async () => {
+    await apps.start({ options: { schema: 'unmarked' } });
+    await apps.sql('COMMENT ON TABLE unmarked.outbox IS NULL');
+    for (const command of ['list', 'migrate', 'migrate --check'])
+      expect(await here(`${command} --schema unmarked`)).toMatchObject({
+        code: 2,
+        error: expect.stringMatching(/SAGA_CONFIGURATION: Schema 'unmarked' was made by another build/),
+      });
   });
 });
 

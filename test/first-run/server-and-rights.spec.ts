@@ -48,6 +48,21 @@ async function expectDocumented(error: Error, message = /./): Promise<string> {
   return shown;
 }
 
+async function migrated(): Promise<void> {
+  const application = await new DataSource({ type: 'postgres', url: apps.url }).initialize();
+  await migrate(sqlOf(application), 'saga');
+  await application.destroy();
+}
+
+test('a schema that another build made is refused, with what to do', async () => {
+  await migrated();
+  await apps.sql(
+    `COMMENT ON TABLE saga.graph IS 'nestjs-durable-saga CreateSagaTables1763700000000 of another'`,
+  );
+  for (const migrates of [true, false]) await refusal({}, migrates);
+  await apps.sql('DROP SCHEMA saga CASCADE');
+});
+
 describe('a role', () => {
   const clerk = (): object => {
     const url = new URL(apps.url);
@@ -149,12 +164,6 @@ describe('a role', () => {
     }
     await check(SAGA_NEEDS);
   });
-
-  async function migrated(): Promise<void> {
-    const application = await new DataSource({ type: 'postgres', url: apps.url }).initialize();
-    await migrate(sqlOf(application), 'saga');
-    await application.destroy();
-  }
 
   /** What the start of the clerk's application looks at. */
   async function check(needs: Needs): Promise<void> {

@@ -6,6 +6,9 @@ import {
   type SagaModuleOptions,
   Step,
 } from '../../../libs/saga/src/index.js';
+import { SAGA_TABLES_0_1_0 } from '../../../libs/saga/src/store/postgres/schema/frozen/saga-tables-0.1.0.sql.js';
+import { frozenMigration } from '../../../libs/saga/src/store/postgres/schema/saga-migrations.js';
+import { SAGA_NEEDS, type SagaMigration } from '../../../libs/saga/src/store/postgres/setup/needs.js';
 import { migrate, MIGRATION_LOCK } from '../../../libs/saga/src/store/postgres/setup/migrate.js';
 import { sqlOf } from '../../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import { until } from '../../support/gate.js';
@@ -115,6 +118,64 @@ describe('an application that migrates by itself', () => {
       /'nothing_here' lacks .*instance, step.*sagaMigrations\('nothing_here'\)/,
     );
   });
+});
+
+describe('a schema that another build of this package made', () => {
+  const names = SAGA_NEEDS.migrationsOf('any').map(({ name }) => name);
+
+  /** Migrates a schema as a build does whose migrations are those of this one, but for what is changed. */
+  async function migrateAs(schema: string, change: (migrations: SagaMigration[]) => SagaMigration[]) {
+    const dataSource = await new DataSource({ type: 'postgres', url: apps.url }).initialize();
+    const migrationsOf = (name: string) => change(SAGA_NEEDS.migrationsOf(name));
+    await migrate(sqlOf(dataSource), schema, { ...SAGA_NEEDS, tables: [], functions: [], migrationsOf });
+    await dataSource.destroy();
+  }
+  const made = (name: string, up: string[], marked: string, schema: string) =>
+    new (frozenMigration(name, { up, down: [] }, marked, schema))() as object as SagaMigration;
+  const refusal = (schema: string, given: SagaModuleOptions = {}) =>
+    startIn(schema, given).then(
+      () => undefined,
+      (thrown: SagaConfigurationError) => [thrown.code, thrown.message],
+    );
+
+  test.each([true, false])(
+    'is refused, although it has all tables and functions (migrate: %p)',
+    async (own) => {
+      const schema = `other_${own}`;
+      const up = [...SAGA_TABLES_0_1_0.up, 'ALTER TABLE "{schema}".graph RENAME COLUMN upgrade TO other'];
+      await migrateAs(schema, ([, ...rest]) => [made(names[0]!, up, 'graph', schema), ...rest]);
+      expect(await refusal(schema, { migrate: own })).toEqual([
+        'SAGA_CONFIGURATION',
+        expect.stringMatching(new RegExp(`Schema '${schema}' .* another build .*${names[0]!}.*DROP SCHEMA`)),
+      ]);
+    },
+  );
+
+  test.each([true, false])(
+    'is used if it is newer, and has all that this build needs (migrate: %p)',
+    async (own) => {
+      const schema = `newer_${own}`;
+      const up = [
+        'ALTER TABLE "{schema}".graph ADD COLUMN later int',
+        `CREATE FUNCTION "{schema}".start_2() RETURNS int LANGUAGE sql AS 'SELECT 1'`,
+      ];
+      await migrateAs(schema, (all) => [...all, made('Later1863700000000', up, 'shard', schema)]);
+      await completes(await startIn(schema, { migrate: own }));
+    },
+  );
+
+  test.each([true, false])(
+    'is refused if it is newer, and lacks what this build needs (migrate: %p)',
+    async (own) => {
+      const schema = `much_newer_${own}`;
+      const up = ['DROP FUNCTION "{schema}".tasks_1'];
+      await migrateAs(schema, (all) => [...all, made('Later1863700000000', up, 'shard', schema)]);
+      expect(await refusal(schema, { migrate: own })).toEqual([
+        'SAGA_CONFIGURATION',
+        expect.stringMatching(new RegExp(`Schema '${schema}' lacks tasks_1\\(\\)`)),
+      ]);
+    },
+  );
 });
 
 describe('a role that may not create', () => {

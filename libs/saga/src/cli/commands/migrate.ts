@@ -2,7 +2,7 @@ import type { Partitions } from '../../store/postgres/schema/partition-saga-tabl
 import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option, type ValuesOf } from '../command.js';
 import { onDatabase } from '../session.js';
 import type { Terminal } from '../terminal.js';
-import { CannotTell, UsageError } from '../usage-error.js';
+import { UsageError } from '../usage-error.js';
 import { counted } from '../text/format.js';
 
 export const migrate = command({
@@ -44,13 +44,6 @@ export const migrate = command({
         return missing.length === 0 ? EXIT.done : EXIT.refused;
       }
       const applied = await migrate(sql, schema, needs);
-      const missing = await missingParts(sql, schema, needs);
-      if (missing.length > 0) {
-        throw new CannotTell(
-          `All migrations of schema '${schema}' are recorded as applied, but it lacks ${missing.join(', ')}. Restore the missing objects: they were dropped manually`,
-          'SAGA_CONFIGURATION',
-        );
-      }
       const text =
         applied.length === 0
           ? `Schema '${schema}' was already up to date`

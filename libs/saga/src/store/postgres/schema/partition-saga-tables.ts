@@ -1,4 +1,5 @@
 import type { MigrationInterface, QueryRunner } from '../typeorm/typeorm-types.js';
+import { type BuildMark, buildMark } from './build-mark.js';
 import { FIRST_MONDAY, PARTITIONED } from './functions/partition.function.js';
 import { forSchema } from './frozen/migration-sql.js';
 import { PARTITIONS_0_1_0 } from './frozen/partitions-0.1.0.sql.js';
@@ -25,6 +26,15 @@ interface Index {
 export abstract class PartitionSagaTables implements MigrationInterface {
   protected abstract readonly schema: string;
   protected abstract readonly partitions: Partitions;
+  abstract readonly name: string;
+
+  get mark(): string {
+    return this.buildMark.text;
+  }
+
+  private get buildMark(): BuildMark {
+    return buildMark(this.name, [...PARTITIONS_0_1_0.tables, ...PARTITIONS_0_1_0.functions], 'partitioning');
+  }
 
   async up(queryRunner: QueryRunner): Promise<void> {
     const schema = `"${this.schema}"`;
@@ -39,6 +49,7 @@ export abstract class PartitionSagaTables implements MigrationInterface {
     for (const { table, key, fillfactor } of PARTITIONED)
       await tables.partition(table, key, fillfactor, isEmpty ? undefined : since);
     await tables.makeAhead();
+    await queryRunner.query(this.buildMark.sql(this.schema));
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {

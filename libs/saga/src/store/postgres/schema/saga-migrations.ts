@@ -5,6 +5,7 @@ import { textOfDiagnostic, textOfProblems } from '../../../shared/diagnostic.js'
 import { shown } from '../../../shared/shown-value.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
 import { schemaFlaw } from '../connection/schema-name.js';
+import { buildMark } from './build-mark.js';
 import { MESSAGING_TABLES_0_1_0 } from './frozen/messaging-tables-0.1.0.sql.js';
 import { forSchema, type MigrationSql } from './frozen/migration-sql.js';
 import { SAGA_TABLES_0_1_0 } from './frozen/saga-tables-0.1.0.sql.js';
@@ -39,7 +40,7 @@ export function sagaMigrations(
     );
   return [
     // TypeORM orders migrations by the time that ends their name.
-    frozenMigration('CreateSagaTables1763700000000', SAGA_TABLES_0_1_0, schema),
+    frozenMigration('CreateSagaTables1763700000000', SAGA_TABLES_0_1_0, 'graph', schema),
     ...messagingMigrations(schema),
     ...(partitions ? [partitionMigration(schema, partitions)] : []),
   ];
@@ -52,14 +53,21 @@ export function sagaMigrations(
  */
 export function messagingMigrations(schema: string = DEFAULT_SCHEMA): MigrationClass[] {
   refuseOthers(schema, 'messagingMigrations');
-  return [frozenMigration('CreateMessagingTables1763700000001', MESSAGING_TABLES_0_1_0, schema)];
+  return [frozenMigration('CreateMessagingTables1763700000001', MESSAGING_TABLES_0_1_0, 'outbox', schema)];
 }
 
 /**
  * A migration that executes the text of a release. The functions that build SQL change from release to release. A
  * migration does not: databases of all ages must get the same from it.
+ * @param marked the table that has its mark: see buildMark
  */
-function frozenMigration(name: string, sql: MigrationSql, schema: string): MigrationClass {
+export function frozenMigration(
+  name: string,
+  sql: MigrationSql,
+  marked: string,
+  schema: string,
+): MigrationClass {
+  const mark = buildMark(name, sql.up, marked);
   const run = async (
     queryRunner: Pick<QueryRunner, 'query'>,
     statements: readonly string[],
@@ -68,9 +76,10 @@ function frozenMigration(name: string, sql: MigrationSql, schema: string): Migra
   };
   return class implements MigrationInterface {
     readonly name = name;
+    readonly mark = mark.text;
 
     up(queryRunner: QueryRunner): Promise<void> {
-      return run(queryRunner, sql.up);
+      return run(queryRunner, [...sql.up, mark.sql(schema)]);
     }
 
     down(queryRunner: QueryRunner): Promise<void> {

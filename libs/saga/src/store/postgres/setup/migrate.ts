@@ -1,6 +1,7 @@
 import { SagaConfigurationError } from '../../../errors.js';
 import type { EngineSql } from '../connection/engine-sql.js';
 import { checkServer } from './check-server.js';
+import { findParts, requireSameBuild } from './find-parts.js';
 import { disableTimeouts } from './disable-timeouts.js';
 import { type Needs, SAGA_NEEDS } from './needs.js';
 import { runMigrations } from './run-migrations.js';
@@ -25,7 +26,7 @@ export async function migrate(sql: EngineSql, schema: string, needs: Needs = SAG
         [schema],
       );
       if (!exists) await transaction.query(`CREATE SCHEMA "${schema}"`);
-      return runMigrations(transaction, schema, needs.migrationsOf(schema), sql.logger);
+      return runMigrations(transaction, schema, needs, sql.logger);
     });
   } catch (error) {
     if (isForbidden(error)) {
@@ -52,14 +53,16 @@ export async function checkMigrated(sql: EngineSql, schema: string, needs = SAGA
   }
 }
 
-/** The tables and functions that a schema lacks, by name. */
-export async function missingParts(sql: EngineSql, schema: string, needs = SAGA_NEEDS): Promise<string[]> {
-  const looked = sql.query(
-    `SELECT name FROM unnest($2::text[]) AS name WHERE to_regclass($1 || name) IS NULL UNION ALL
-     SELECT name || '()' FROM unnest($3::text[]) AS name WHERE to_regproc($1 || name) IS NULL`,
-    [`"${schema}".`, [...needs.tables, ...needs.sequences], needs.functions],
-  );
-  const missing = (await looked.catch((error: unknown) => {
+/**
+ * Returns the tables and functions that a schema lacks, by name.
+ * @throws SagaConfigurationError if another build made the schema, or if the role may not read it
+ */
+export async function missingParts(
+  sql: EngineSql,
+  schema: string,
+  needs = SAGA_NEEDS,
+): Promise<readonly string[]> {
+  const found = await findParts(sql, schema, needs).catch((error: unknown) => {
     if (!isForbidden(error)) throw error;
     throw new SagaConfigurationError(
       `${needs.module} may not read schema '${schema}': ${(error as Error).message}. ` +
@@ -67,8 +70,9 @@ export async function missingParts(sql: EngineSql, schema: string, needs = SAGA_
         `EXECUTE on its functions.`,
       { cause: error },
     );
-  })) as { name: string }[];
-  return missing.map(({ name }) => name);
+  });
+  requireSameBuild(schema, needs, found, () => found.missing.length === 0);
+  return found.missing;
 }
 
 /** insufficient_privilege */

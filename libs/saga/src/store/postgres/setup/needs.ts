@@ -3,7 +3,16 @@ import { SAGA_FUNCTIONS, SAGA_TABLES } from '../schema/create-saga-tables.js';
 import { PARTITION_FUNCTIONS } from '../schema/functions/partition.function.js';
 import type { Partitions } from '../schema/partition-saga-tables.js';
 import { messagingMigrations, sagaMigrations } from '../schema/saga-migrations.js';
-import type { SagaMigration } from './run-migrations.js';
+import type { Sql } from '../connection/sql.js';
+
+/** A migration as TypeORM runs it. Of its query runner it uses `query()` only. */
+export interface SagaMigration {
+  /** Ends with the time by which migrations are ordered, in ms: 13 digits. */
+  readonly name: string;
+  /** The comment by which a schema has this migration of this build: see buildMark. */
+  readonly mark: string;
+  up(sql: Sql): Promise<unknown>;
+}
 
 /** What a module finds in its schema once it is migrated. */
 export interface Needs {

@@ -1,12 +1,7 @@
 import type { StatementLogger } from '../connection/saga-database.js';
 import type { Sql } from '../connection/sql.js';
-
-/** A migration as TypeORM runs it. Of its query runner it uses `query()` only. */
-export interface SagaMigration {
-  /** Ends with the time by which migrations are ordered, in ms: 13 digits. */
-  readonly name: string;
-  up(sql: Sql): Promise<unknown>;
-}
+import { findParts, requireParts, requireSameBuild } from './find-parts.js';
+import type { Needs, SagaMigration } from './needs.js';
 
 /** TypeORM's name for the primary key of such a table, which is a hash of the table's name. */
 const PRIMARY_KEY = 'PK_3043fc6b8af7c99b8b98830094f';
@@ -26,11 +21,12 @@ export function createMigrationTable(table: string, { ifNotExists = false } = {}
  * Applies the migrations of a schema that its table `migration` does not list, in one transaction of the caller's. The
  * table and its rows are those of TypeORM's own migrations, so that either can go on where the other stopped.
  * @returns the names of those that it applied
+ * @throws SagaConfigurationError if another build made the schema, or if it lacks what its migrations have made
  */
 export async function runMigrations(
   sql: Sql,
   schema: string,
-  migrations: readonly SagaMigration[],
+  needs: Needs,
   logger?: StatementLogger,
 ): Promise<string[]> {
   const table = migrationTable(schema);
@@ -40,10 +36,11 @@ export async function runMigrations(
     [table],
   );
   if (!exists) await sql.query(createMigrationTable(table));
-  const rows = await sql.query<{ name: string }[]>(`SELECT name FROM ${table}`);
-  const applied = new Set(rows.map(({ name }) => name));
-  const pending = migrations
-    .filter(({ name }) => !applied.has(name))
+  const found = await findParts(sql, schema, needs, `ARRAY(SELECT name::text FROM ${table})`);
+  requireSameBuild(schema, needs, found, ({ name }) => found.applied.includes(name));
+  const pending = needs
+    .migrationsOf(schema)
+    .filter(({ name }) => !found.applied.includes(name))
     .sort((one, other) => timeOf(one) - timeOf(other));
   for (const migration of pending) {
     await migration.up(sql);
@@ -53,6 +50,7 @@ export async function runMigrations(
     ]);
     logger?.logMigration?.(`Migration ${migration.name} has been executed successfully.`);
   }
+  requireParts(schema, pending.length === 0 ? found : await findParts(sql, schema, needs));
   return pending.map(({ name }) => name);
 }
 
