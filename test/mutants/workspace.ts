@@ -17,7 +17,8 @@ import type { Mutant } from './mutant.js';
 import { SpecFiles } from './spec-files.js';
 
 const COPIED = ['libs', 'apps', 'docs', 'test', 'package.json', 'jest.config.mjs', 'tsconfig.json'];
-const LINKED = ['node_modules', 'libs/saga/node_modules'];
+/** The build starts PostgreSQL; what is tested is the copy of the sources. */
+const LINKED = ['node_modules', 'libs/saga/node_modules', 'libs/saga/dist'];
 /** With all that the simulation is made of. */
 const BUILT = ['libs/saga/src', 'test'];
 const BUILD = 'build';
