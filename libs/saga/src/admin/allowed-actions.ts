@@ -1,8 +1,26 @@
 import { signalsOfGraph } from '../definition/describe/graph-record.js';
 import { handlerOf } from '../definition/options/handler-name.js';
-import { type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
-import { isInProgress, isTerminal, needsOperator } from '../machine/saga-state.js';
-import type { SagaSnapshot, StepSnapshot } from '../nest/views/saga-snapshot.js';
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
+import { decisionEdit } from '../engine/operate/approvals.js';
+import { mayBeMarked } from '../engine/operate/edited.js';
+import {
+  abortEdit,
+  cancelEdit,
+  pauseEdit,
+  permanentlyFailed,
+  resumeEdit,
+  retryEdit,
+  undoEdit,
+} from '../engine/operate/operator-edits.js';
+import { abandonable, attemptsOf, backingOff, completable } from '../engine/operate/way-out-edits.js';
+import { liveState } from '../engine/ports/live-state.js';
+import type { Edit } from '../engine/ports/saga-store.js';
+import type { StoredSaga } from '../engine/ports/stored-saga.js';
+import { SagaStateError } from '../errors.js';
+import { rescheduleable } from '../machine/reschedule.js';
+import { isInProgress, isTerminal, needsOperator, stepState } from '../machine/saga-state.js';
+import { KIND, TIMED } from '../machine/step-kinds.js';
+import { ownStepsOfKinds } from '../machine/step-map.js';
 import type { OperatorAction } from './admin.options.js';
 
 /** Something that a saga's state lets an operator do. Whether it still does when it is done, the call itself says. */
@@ -16,88 +34,73 @@ export interface AllowedAction {
   readonly now?: true;
 }
 
-/** @param graph undefined: this process does not have the saga */
-export function allowedActions(saga: SagaSnapshot, graph: SagaGraph | undefined): AllowedAction[] {
-  const { status } = saga;
-  const held = needsOperator(status);
-  const open = !isTerminal(status);
-  const turnsBack = saga.steps.some(({ status: step }) => step.startsWith('compensat'));
-  const forward = status === 'running' || status === 'suspended' || status === 'paused' || status === 'stuck';
-  const gaveUp = held && saga.waitingFor?.kind === 'person' ? saga.waitingFor.steps : [];
-  const given = saga.steps.filter((step) => !isUnapproved(step, graph)).map(({ name }) => name);
-  const skippable = gaveUp.filter((step) => given.includes(stepOfKey(step)));
+/**
+ * Returns what the calls themselves would not refuse, and would change.
+ * @param graph undefined: this process does not have the saga
+ * @param now the database's time
+ */
+export function allowedActions(saga: StoredSaga, graph: SagaGraph | undefined, now: number): AllowedAction[] {
+  const { state } = saga;
+  const { status } = state;
+  const live = graph ? liveState(saga, graph, now) : state;
   const goes = isInProgress(status);
-  const hanging = goes ? partsOf(saga, ({ runningSince }) => runningSince !== undefined) : [];
-  const waiting = goes ? partsOf(saga, (step) => isOpen(step, saga) && !isUnapproved(step, graph)) : [];
-  const backsOff = goes && hanging.length === 0 ? partsOf(saga, isBackingOff) : [];
-  const mayMove = (goes || status === 'paused') && hanging.length === 0;
-  const timed = mayMove ? partsOf(saga, (step) => isTimed(step, saga)) : [];
-  const approvals = open ? awaited(saga, graph) : [];
-  const signals = open ? signalsOf(graph) : [];
+  const failed = needsOperator(status) ? [...new Set(permanentlyFailed(saga, graph))] : [];
+  const isBack = state.heldPhase === 'compensating' || status === 'compensating';
+  const given = (step: string) => isBack || mayBeMarked(saga, graph, step);
+  const skippable = failed.filter((key) => given(key) || isCompensation(saga, key));
+  const busy = goes ? attemptsOf(live) : [];
+  const isIdle = busy.length === 0;
+  const backsOff = goes && isIdle ? backingOff(state) : [];
+  const timed = isIdle ? rescheduleable(state) : [];
+  const open = graph && goes ? [...new Set([...busy, ...completable(graph, live)])].filter(given) : [];
+  const hanging = graph && goes ? abandonable(live) : [];
+  const approvals = approvalsOpen(saga, graph);
+  const signals = isTerminal(status) ? [] : signalsOf(graph);
   const actions: (AllowedAction | false)[] = [
-    held && { kind: 'retry', ...(gaveUp.length > 0 && { steps: gaveUp }) },
+    allows(() => retryEdit(saga, graph, now, {})) && {
+      kind: 'retry',
+      ...(failed.length > 0 && { steps: failed }),
+    },
     backsOff.length > 0 && { kind: 'retry', steps: backsOff, now: true },
     skippable.length > 0 && { kind: 'skip', steps: skippable },
     approvals.length > 0 && { kind: 'approve', steps: approvals },
     approvals.length > 0 && { kind: 'reject', steps: approvals },
-    status === 'paused' && { kind: 'resume' },
-    goes && { kind: 'pause' },
+    allows(() => resumeEdit(saga, graph, now)) && { kind: 'resume' },
+    allows(() => pauseEdit(saga, graph, now)) && { kind: 'pause' },
     signals.length > 0 && { kind: 'signal', signals },
-    forward && !turnsBack && !pivotPassed(saga, graph) && { kind: 'cancel' },
-    status === 'completed' && graph !== undefined && !pivotPassed(saga, graph) && { kind: 'undo' },
+    allows(() => cancelEdit(saga, graph, now, {})) && { kind: 'cancel' },
+    allows(() => undoEdit(saga, graph, now, {})) && { kind: 'undo' },
     timed.length > 0 && { kind: 'reschedule', steps: timed },
-    graph !== undefined && waiting.length > 0 && { kind: 'complete', steps: waiting },
-    graph !== undefined && hanging.length > 0 && { kind: 'abandonAttempt', steps: hanging },
-    open && { kind: 'abort' },
+    open.length > 0 && { kind: 'complete', steps: open },
+    hanging.length > 0 && { kind: 'abandonAttempt', steps: hanging },
+    allows(() => abortEdit(saga, graph, now, {})) && { kind: 'abort' },
   ];
   return actions.filter((action) => action !== false);
 }
 
-/** The steps that are so, and of those with items the items. */
-function partsOf({ steps }: SagaSnapshot, is: (step: StepSnapshot) => boolean): string[] {
-  return steps.flatMap(({ items, ...step }) => [step, ...(items ?? [])].filter(is).map(({ name }) => name));
+function allows(edit: () => Edit | undefined): boolean {
+  try {
+    return edit() !== undefined;
+  } catch (error) {
+    if (error instanceof SagaStateError) return false;
+    throw error;
+  }
 }
 
-/** In progress, or waiting for something other than a saga: what an operator may take as done. */
-function isOpen({ status, child, runningSince }: StepSnapshot, saga: SagaSnapshot): boolean {
-  if (runningSince !== undefined) return true;
-  if (status === 'compensating') return child === undefined;
-  return status === 'waiting' && child === undefined && saga.status === 'running';
-}
-
-function isBackingOff({ status, retryAt, errors }: StepSnapshot): boolean {
-  const waits = status === 'compensating' || (status === 'waiting' && errors.length > 0);
-  return waits && retryAt !== undefined;
-}
-
-/** It waits for a time, or may wait no longer than until one. */
-function isTimed({ name, status, child, retryAt }: StepSnapshot, { waitingFor }: SagaSnapshot): boolean {
-  if (child !== undefined) return false;
-  const isConfirmed = waitingFor?.kind === 'signal' && waitingFor.step === name;
-  return status === 'waiting' || (status === 'compensating' && (retryAt !== undefined || isConfirmed));
-}
-
-/** An approval that was not given. Its method is called once it was. */
-function isUnapproved(step: StepSnapshot, graph: SagaGraph | undefined): boolean {
-  const { name, status, attempts, runningSince } = step;
-  if (graph?.steps.get(name)?.kind !== 'approval' || runningSince !== undefined) return false;
-  return status === 'waiting' ? !isBackingOff(step) : status === 'failed' && attempts === 0;
+function isCompensation({ state }: StoredSaga, key: string): boolean {
+  return stepState(state, key).status === 'compensation_failed';
 }
 
 /** The approvals that wait for a decision. */
-function awaited(saga: SagaSnapshot, graph: SagaGraph | undefined): string[] {
-  const waiting = saga.steps.filter((step) => step.status === 'waiting' && isUnapproved(step, graph));
-  const told = saga.waitingFor?.kind === 'approval' ? [saga.waitingFor.step] : [];
-  return [...new Set([...told, ...waiting.map(({ name }) => name)])];
+function approvalsOpen(saga: StoredSaga, graph: SagaGraph | undefined): string[] {
+  const decision = { approved: false, by: '', at: '' };
+  return [...ownStepsOfKinds(saga.state.steps, KIND.waiting | TIMED)].flatMap(([step]) => {
+    if (mayBeMarked(saga, graph, step)) return [];
+    return allows(() => decisionEdit(saga, graph, { step, decision, messageId: '' })) ? [step] : [];
+  });
 }
 
 function signalsOf(graph: SagaGraph | undefined): string[] {
   if (!graph || handlerOf(graph.name) !== undefined) return [];
   return signalsOfGraph(graph);
-}
-
-function pivotPassed(saga: SagaSnapshot, graph: SagaGraph | undefined): boolean {
-  return saga.steps.some(
-    ({ name, status }) => status === 'completed' && graph?.steps.get(name)?.pivot === true,
-  );
 }

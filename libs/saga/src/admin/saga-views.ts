@@ -2,9 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { catchError, concatMap, EMPTY, map, mergeAll, type Observable, tap } from 'rxjs';
 import type { SagaUpdate } from '../nest/calls/saga-watch.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import { cancelEdit } from '../engine/operate/operator-edits.js';
-import type { StoredSaga } from '../engine/ports/stored-saga.js';
-import { SagaNotFoundError, SagaStateError, SagaTimeoutError, SagaUnavailableError } from '../errors.js';
+import { SagaNotFoundError, SagaTimeoutError, SagaUnavailableError } from '../errors.js';
 import type { RollbackPlan } from '../nest/views/rollback-plan.js';
 import { describeOperation, withoutGiven } from '../nest/views/describe-operation.js';
 import { describeWait } from '../nest/views/describe-wait.js';
@@ -95,8 +93,7 @@ export class SagaViews {
     // The graph that it goes by, which may be an older one than its class has.
     const own = stored && (await engine.graphOf(stored));
     const actions: AllowedAction[] = [];
-    for (const action of allowedActions(snapshot, own)) {
-      if (action.kind === 'cancel' && stored && !mayCancel(stored, own, engine.now())) continue;
+    for (const action of stored ? allowedActions(stored, own, engine.now()) : []) {
       const allowed = await this.access.allowed(action, { saga, id: snapshot.id }, request);
       if (allowed) actions.push(allowed);
     }
@@ -215,17 +212,6 @@ export class SagaViews {
       graph: all.find((graph) => graph.name === name && graph.version === version),
       find: (wanted) => all.filter((graph) => graph.name === wanted),
     };
-  }
-}
-
-/** While the outcome of a pivot is not known, the call refuses: so the call's own rule is asked. */
-function mayCancel(saga: StoredSaga, graph: SagaGraph | undefined, now: number): boolean {
-  try {
-    cancelEdit(saga, graph, now, {});
-    return true;
-  } catch (error) {
-    if (error instanceof SagaStateError) return false;
-    throw error;
   }
 }
 

@@ -289,10 +289,10 @@ export class SagaService extends SagaStepPauseCalls {
   }
 
   /**
-   * Marks a step that is running or waiting as completed elsewhere, with `result`. If the saga compensates, the
+   * Marks a step that is running, waiting or next as completed elsewhere, with `result`. If the saga compensates, the
    * step's compensation is marked as completed. As for `abandonAttempt()`, the worker loses the lease of the saga.
    * @param step the name of the step, or of an item (`ship[3]`)
-   * @throws SagaStateError if the step is neither running nor waiting, waits for a sub-saga, or an at-most-once step is
+   * @throws SagaStateError if the step is neither running, waiting nor next, waits for a sub-saga, or an at-most-once step is
    * in progress, too
    * @throws SagaPayloadError if JSON cannot represent the result; the message names the path
    */

@@ -64,12 +64,9 @@ function dueAfterEdit(state: SagaState, now: number): boolean | number {
  * @throws SagaStateError
  */
 function checkApprovals(saga: StoredSaga, graph: SagaGraph | undefined, after: SagaState): void {
-  if (!graph && graphUnknownHere(saga)) return;
   for (const [name, { status }] of ownStepsOfKinds(after.steps, KIND.completed)) {
-    const before = stepState(saga.state, name);
-    if (status !== 'completed' || before.status === 'completed') continue;
-    if (before.wait?.takenSignal !== undefined) continue;
-    if (graph && graph.steps.get(name)?.kind !== 'approval') continue;
+    if (status !== 'completed' || stepState(saga.state, name).status === 'completed') continue;
+    if (mayBeMarked(saga, graph, name)) continue;
     throw new SagaStateError(
       `Step '${name}' of saga ${saga.id} cannot be marked as completed${
         graph
@@ -79,6 +76,12 @@ function checkApprovals(saga: StoredSaga, graph: SagaGraph | undefined, after: S
       }`,
     );
   }
+}
+
+/** Whether an operator may mark a step as completed: it is no approval, or was approved. */
+export function mayBeMarked(saga: StoredSaga, graph: SagaGraph | undefined, step: string): boolean {
+  if (stepState(saga.state, step).wait?.takenSignal !== undefined) return true;
+  return graph ? graph.steps.get(step)?.kind !== 'approval' : graphUnknownHere(saga) !== undefined;
 }
 
 /** What was sent meanwhile came before the time that is over now. */

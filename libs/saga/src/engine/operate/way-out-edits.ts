@@ -124,7 +124,7 @@ export function attemptsOf(live: SagaState): string[] {
 }
 
 /** Those that may be abandoned: also those whose compensation was requested, and not confirmed. */
-function abandonable(live: SagaState): string[] {
+export function abandonable(live: SagaState): string[] {
   return [...stepsOfKinds(live.steps, KIND.active | KIND.compensating)].flatMap(([key, step]) =>
     step.active || awaitsReply(step) ? [key] : [],
   );
