@@ -1,21 +1,17 @@
-import type { SagaSnapshot } from '../../../libs/saga/src/index.js';
-import { MadeCheckpoint } from '../../../libs/saga/src/engine/write/made-checkpoint.js';
-import { decidePutBack } from '../../../libs/saga/src/engine/write/decide-put-back.js';
-import { KnownCheckpoint, KnownSaga } from '../../../libs/saga/src/engine/write/recent-sagas.js';
+import type { SagaFilter, SagaSnapshot } from '../../../libs/saga/src/index.js';
+import { allowedActions } from '../../../libs/saga/src/admin/allowed-actions.js';
 import { moveTo } from '../../../libs/saga/src/engine/versions/saga-upgrades.js';
 import { recordOf } from '../../../libs/saga/src/definition/describe/graph-record.js';
 import { obstacleToMove } from '../../../libs/saga/src/machine/can-upgrade.js';
 import type { SagaRegistry } from '../../../libs/saga/src/nest/discovery/saga.registry.js';
 import { waitOf, type WaitName, WAITS } from '../../../libs/saga/src/nest/views/waiting-for.js';
-import {
-  checkpointOf,
-  type StoreSubject,
-} from '../../../libs/saga/src/store/contract/store-subject.contract.js';
+import type { StoreSubject } from '../../../libs/saga/src/store/contract/store-subject.contract.js';
 import { memorySubject } from '../../../libs/saga/src/store/memory/memory-subject.contract.js';
 import { postgresSubject } from '../../../libs/saga/src/store/postgres/postgres-subject.contract.js';
 import { type Call, CALLS, HOUR, type Outcome, PROVIDERS, ran, type Scene, SCENES } from './wait-scenes.js';
 import { isTerminal } from '../../../libs/saga/src/machine/saga-state.js';
 import { until } from '../../support/gate.js';
+import { keepAll, queryOf } from './failing-over-store.js';
 import { registryOf, WaitWorld } from './wait-world.js';
 
 let registry: SagaRegistry;
@@ -44,6 +40,10 @@ function waitShown({ waitingFor }: SagaSnapshot): unknown {
 
 class Walk {
   private waiting: Waiting[] = [];
+  /** What makes the database lose its last commits. */
+  private readonly lose: { [What in 'nothing' | 'checkpoints' | 'start']?: () => Promise<void> } = {
+    nothing: async () => {},
+  };
 
   constructor(readonly world: WaitWorld) {}
 
@@ -63,16 +63,20 @@ class Walk {
   async begin(): Promise<void> {
     const { world } = this;
     const { service } = world;
+    const query = queryOf(world.subject);
     const gives = await Promise.all(
       ALL.map(({ scene }) => scene.take?.(world.store) ?? Promise.resolve(undefined)),
     );
-    await world.begin();
+    await world.admit();
+    this.lose.start = query && (await keepAll(query));
     const made: Omit<Waiting, 'before'>[] = [];
     for (const [n, { kind, scene }] of ALL.entries()) {
       const { id } = await service.start(scene.saga, {}, scene.options);
       made.push({ kind, scene, id, giveBack: gives[n] });
     }
     this.waiting = made as Waiting[];
+    this.lose.checkpoints = query && (await keepAll(query));
+    await world.work();
     await this.settle();
     for (const { scene, id } of made) await scene.begin?.(service, id);
     await this.settle();
@@ -101,6 +105,17 @@ class Walk {
     return this.world.settle(this.ids, this.due);
   }
 
+  async failOver(losing: keyof Walk['lose']): Promise<void> {
+    const { world } = this;
+    await world.failOver(this.lose[losing]!);
+    await this.settle();
+    for (const { id, scene, before } of this.waiting) {
+      const isLost = losing === 'start' || (losing === 'checkpoints' && before.revision > 0);
+      const [last] = (await world.service.history(id)).toReversed();
+      expect([scene.saga, last?.action === 'put-back']).toEqual([scene.saga, isLost]);
+    }
+  }
+
   async each(act: (one: Waiting) => Promise<unknown>): Promise<void> {
     for (const one of this.waiting) await act(one);
     await this.settle();
@@ -110,7 +125,9 @@ class Walk {
   async check(outcomeOf: (one: Waiting) => Outcome | 'over', moves = 0): Promise<void> {
     const { service } = this.world;
     const waits: Waiting[] = [];
+    await this.resume(this.waiting.filter((one) => outcomeOf(one) === 'paused'));
     expect(await this.world.unexplained()).toEqual([]);
+    const [byStep, bySignal] = [await this.found({ step: 'first' }), await this.found({ waitingFor: 'go' })];
     for (const one of this.waiting) {
       const now = await service.get(one.id);
       const outcome = outcomeOf(one);
@@ -127,8 +144,42 @@ class Walk {
       if (outcome === 'moved') expect([name, waitShown(now)]).not.toEqual([name, was]);
       else expect([name, waitShown(now)]).toEqual([name, was]);
       expect([name, ran.get(one.id) ?? 0]).toEqual([name, one.scene.hasRun ?? 0]);
+      if (outcome === 'moved') continue;
+      const isAwaiting = one.scene.awaits === 'go';
+      expect([name, byStep.has(one.id), bySignal.has(one.id)]).toEqual([name, true, isAwaiting]);
     }
     await this.end(waits, outcomeOf);
+  }
+
+  private async found(filter: SagaFilter): Promise<ReadonlySet<string>> {
+    const { items } = await this.world.service.find(filter);
+    return new Set(items.map(({ id }) => id));
+  }
+
+  /** What an operator is offered for each saga, and what not. A call that changes nothing may be either. */
+  async checkOffers(): Promise<void> {
+    const [shown, expected]: [unknown[], unknown[]] = [[], []];
+    for (const { id, scene } of this.waiting) {
+      const saga = await this.world.load(id);
+      const { now } = await this.world.store.pauses.all(0);
+      const { graph } = this.world.registry.all.find((one) => one.graph.name === scene.saga)!;
+      const offered = allowedActions(saga, graph, now).map(({ kind, now }) => (now ? 'retryNow' : kind));
+      const calls = (Object.keys(CALLS) as Call[]).filter((call) => scene.after[call] !== 'same');
+      const works = calls.filter((call) => scene.after[call] !== 'refused' && !isRetry(scene, call));
+      shown.push([scene.saga, calls.filter((call) => offered.includes(call))]);
+      expected.push([scene.saga, works]);
+    }
+    expect(shown).toEqual(expected);
+  }
+
+  private async resume(paused: readonly Waiting[]): Promise<void> {
+    const { service } = this.world;
+    for (const { id, scene } of paused) {
+      const { status, waitingFor } = await service.get(id);
+      expect([scene.saga, status, waitingFor?.kind]).toEqual([scene.saga, 'paused', 'paused']);
+      await service.resume(id);
+    }
+    await this.settle();
   }
 
   private async end(waits: readonly Waiting[], outcomeOf: (one: Waiting) => Outcome | 'over'): Promise<void> {
@@ -151,6 +202,11 @@ class Walk {
   }
 }
 
+/** What failed permanently is retried at once with both calls: one is offered. */
+function isRetry({ after }: Scene, call: Call): boolean {
+  return call === 'retryNow' && after.retry !== 'refused';
+}
+
 /** The time that a wait has, moved with the clock. */
 function later(wait: SagaSnapshot['waitingFor'], ms: number): SagaSnapshot['waitingFor'] {
   const moved = Object.entries(wait ?? {}).map(([key, value]: [string, unknown]) => [
@@ -160,72 +216,75 @@ function later(wait: SagaSnapshot['waitingFor'], ms: number): SagaSnapshot['wait
   return wait && (Object.fromEntries(moved) as SagaSnapshot['waitingFor']);
 }
 
-/** What may happen to a saga that waits, and changes nothing. */
-const DISTURBANCES: Readonly<Record<string, (walk: Walk) => Promise<void>>> = {
-  'an operator pauses and resumes it': async (walk) => {
-    const { service } = walk.world;
-    await walk.each(({ id }) => service.pause(id).catch(() => undefined));
-    await walk.each(({ id }) => service.resume(id).catch(() => undefined));
+/** What may happen to a saga that waits, and changes nothing but what `outcome` names. */
+interface Disturbance {
+  readonly disturb: (walk: Walk) => Promise<void>;
+  /** Default: it waits as before. */
+  readonly outcome?: (one: Waiting) => Outcome | 'over';
+  /** Only where a database outlives its process. */
+  readonly needsDatabase?: true;
+  /** So many milliseconds earlier, by the clock of the database. */
+  readonly isBackBy?: number;
+}
+
+/** Not what an operator has asked for: this is not put back. */
+const lostOperation = ({ scene }: Waiting) => (scene.isPaused === 'saga' ? 'later' : 'same');
+
+const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
+  'an operator pauses and resumes its step': {
+    disturb: async (walk) => {
+      const { service } = walk.world;
+      await walk.each(({ scene }) => service.pauseStep(scene.saga, 'first'));
+      await walk.each(({ scene }) => service.resumeStep(scene.saga, 'first'));
+    },
+    outcome: ({ scene }) => (scene.isPaused === 'step' ? 'over' : 'same'),
   },
-  'an operator pauses and resumes its step': async (walk) => {
-    const { service } = walk.world;
-    await walk.each(({ scene }) => service.pauseStep(scene.saga, 'first'));
-    await walk.each(({ scene }) => service.resumeStep(scene.saga, 'first'));
+  'it is made due for no reason': { disturb: (walk) => walk.each(({ id }) => wake(walk.world, id)) },
+  'its worker is lost': {
+    disturb: async (walk) => {
+      const { world } = walk;
+      await world.end();
+      // A worker takes each, and is lost.
+      for (const id of walk.resting) await wake(world, id);
+      const sagas = ALL.flatMap(({ scene }) => (scene.isDue ? [] : { name: scene.saga, version: 1 }));
+      await world.store.claim({ lease: { worker: 'lost', duration: 0 }, sagas, limit: 100 });
+      await world.begin();
+      await walk.settle();
+    },
   },
-  'it is made due for no reason': (walk) => walk.each(({ id }) => wake(walk.world, id)),
-  'its worker is lost': async (walk) => {
-    const { world } = walk;
-    await world.end();
-    // A worker takes each, and is lost.
-    for (const id of walk.resting) await wake(world, id);
-    const sagas = ALL.flatMap(({ scene }) => (scene.isDue ? [] : { name: scene.saga, version: 1 }));
-    await world.store.claim({ lease: { worker: 'lost', duration: 0 }, sagas, limit: 100 });
-    await world.begin();
-    await walk.settle();
+  'there is a failover that loses nothing': {
+    needsDatabase: true,
+    disturb: (walk) => walk.failOver('nothing'),
   },
-  'a failover has lost its last checkpoint, which its process puts back': async (walk) => {
-    const { world } = walk;
-    await world.end();
-    for (const id of walk.ids) await putBack(world, id);
-    await world.begin();
-    await walk.settle();
+  'a failover loses all of its checkpoints': {
+    needsDatabase: true,
+    disturb: (walk) => walk.failOver('checkpoints'),
+    outcome: lostOperation,
   },
-  'it is moved to another version': async (walk) => {
-    const { world } = walk;
-    await world.end();
-    for (const id of walk.ids) await move(world, id);
-    await world.begin();
-    await walk.settle();
+  'a failover loses its start': {
+    needsDatabase: true,
+    disturb: (walk) => walk.failOver('start'),
+    outcome: lostOperation,
   },
-  'the clock is set back': async (walk) => {
-    await walk.world.pass(-2 * HOUR);
-    await walk.settle();
+  'it is moved to another version': {
+    disturb: async (walk) => {
+      const { world } = walk;
+      await world.end();
+      for (const id of walk.ids) await move(world, id);
+      await world.begin();
+      await walk.settle();
+    },
+  },
+  'the clock is set back': {
+    isBackBy: 2 * HOUR,
+    disturb: async (walk) => {
+      await walk.world.pass(-2 * HOUR);
+      await walk.settle();
+    },
+    // What was due is due again once the clock shows that time.
+    outcome: ({ kind }) => (WAITS[kind].endedBy === 'worker' ? 'later' : 'same'),
   },
 };
-
-/** Its process knows a checkpoint, and the claim before it, that the database has not. */
-async function putBack(world: WaitWorld, id: string): Promise<void> {
-  const saga = await world.load(id);
-  const { name, checkpoints, lock } = saga;
-  const epoch = saga.epoch + 1;
-  const parts = {
-    ...checkpointOf({ id, epoch }, saga.state, { number: checkpoints + 1, step: 'first' }),
-    ...{ lock: lock && { name, key: lock.key }, parent: saga.parent, release: {}, tags: undefined },
-    ...{ notes: undefined, openApprovals: undefined, failedAttempt: undefined, fresh: undefined },
-    ...{ elapsed: undefined, starts: undefined, after: undefined, holder: undefined },
-    ...{ messages: undefined, heldBy: undefined },
-  };
-  const known = new KnownSaga(id, 0, 0);
-  known.claimed = { ...saga, epoch };
-  known.last = new KnownCheckpoint(new MadeCheckpoint(parts, 0, 0, 0, 0, 0, 0), false, undefined);
-  const { graph } = world.registry.all.find((one) => one.graph.name === name)!;
-  await world.store.edit({ id }, (row, now) => {
-    const lease = { worker: 'gone', duration: 1 };
-    const decided = decidePutBack({ known, row, isNew: false, runsUnder: undefined, lease, graph, now });
-    if (typeof decided === 'string') throw new Error(`${name} is not put back: ${decided}`);
-    return { putBack: decided };
-  });
-}
 
 async function move(world: WaitWorld, id: string): Promise<void> {
   const { name } = await world.load(id);
@@ -243,10 +302,10 @@ async function wake({ store }: WaitWorld, id: string): Promise<void> {
   });
 }
 
-describe.each<[string, () => Promise<StoreSubject>]>([
-  ['in memory', () => memorySubject()],
-  ['on PostgreSQL', () => postgresSubject()],
-])('each kind of wait, %s,', (_, subjectOf) => {
+describe.each<[string, () => Promise<StoreSubject>, isDatabase: boolean]>([
+  ['in memory', () => memorySubject(), false],
+  ['on PostgreSQL', () => postgresSubject(), true],
+])('each kind of wait, %s,', (_, subjectOf, isDatabase) => {
   let subject: StoreSubject;
   let walk: Walk;
   beforeEach(async () => {
@@ -260,21 +319,17 @@ describe.each<[string, () => Promise<StoreSubject>]>([
     await subject.close();
   });
 
-  test.each(Object.entries(DISTURBANCES))(
+  const disturbances = Object.entries(DISTURBANCES).filter((one) => isDatabase || !one[1].needsDatabase);
+  test.each(disturbances)(
     'stays as it is if %s, and ends as it would have',
-    async (name, disturb) => {
+    async (_name, { disturb, outcome = () => 'same', isBackBy = 0 }) => {
       await disturb(walk);
-      const resumes = name.startsWith('an operator pauses') && (name.endsWith('step') ? 'step' : 'saga');
       // On PostgreSQL the stored times move, and not the clock.
-      const isBack = name === 'the clock is set back';
-      const moves = isBack && 'query' in subject ? 2 * HOUR : 0;
-      await walk.check(({ scene, kind }) => {
-        if (scene.isResumed === resumes) return 'over';
-        // What was due is due again once the clock shows that time.
-        return isBack && WAITS[kind].endedBy === 'worker' ? 'later' : 'same';
-      }, moves);
+      await walk.check(outcome, isDatabase ? isBackBy : 0);
     },
   );
+
+  test('is offered the calls that the table does not refuse, and no others', () => walk.checkOffers());
 
   test.each(Object.entries(CALLS))('comes to what the table says after %s', async (call, act) => {
     const refused = new Set<string>();

@@ -12,6 +12,7 @@ import {
   SubSaga,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
+import type { SagaTarget } from '../../../libs/saga/src/nest/calls/saga-calls.js';
 import type { StartOptions } from '../../../libs/saga/src/nest/calls/start-options.js';
 import type { WaitName } from '../../../libs/saga/src/nest/views/waiting-for.js';
 import { lastCheckpointOf, newSaga } from '../../../libs/saga/src/store/contract/store-subject.contract.js';
@@ -111,7 +112,7 @@ class RemoteSaga {
 class UnhandledSaga {
   @RemoteStep('nobody') first() {}
 }
-@Saga({ name: 'reply' })
+@Saga({ name: 'reply', compensationRetry: LATER })
 class ReplySaga {
   @Step({ compensate: 'giveBack', compensationReply: { signal: 'go', timeout: '9h' } }) first() {}
   giveBack() {}
@@ -151,25 +152,46 @@ export const PROVIDERS: readonly Type[] = [
   ...[ReplySaga, PausedStepSaga, PausedSaga, SuspendedSaga, PivotSaga],
 ];
 
-/** What an operator may do to a saga that waits. */
+/** The calls that act on one saga. */
+type SagaCall = {
+  [Name in keyof SagaService]: SagaService[Name] extends (target: SagaTarget, ...rest: never) => Promise<void>
+    ? Name
+    : never;
+}[keyof SagaService];
+
+/** What may be done to a saga that waits. A call that is added to the service does not compile until it is named. */
 export const CALLS = {
-  cancel: (service: SagaService, id: string) => service.cancel(id),
-  abort: (service: SagaService, id: string) => service.abort(id),
-  retry: (service: SagaService, id: string) => service.retry(id),
-  retryNow: (service: SagaService, id: string) => service.retry(id, { now: true }),
-  skip: (service: SagaService, id: string) => service.skip(id, 'first'),
-  complete: (service: SagaService, id: string) => service.complete(id, 'first', { force: true }),
-  reschedule: (service: SagaService, id: string) => service.reschedule(id, 'first', '5h'),
-  signal: (service: SagaService, id: string) => service.signal(id, 'go'),
-  approve: (service: SagaService, id: string) => service.approve(id, 'first', { by: 'ann' }),
-};
+  cancel: (service, id) => service.cancel(id),
+  abort: (service, id) => service.abort(id),
+  undo: (service, id) => service.undo(id),
+  pause: (service, id) => service.pause(id),
+  resume: (service, id) => service.resume(id),
+  retry: (service, id) => service.retry(id),
+  retryNow: (service, id) => service.retry(id, { now: true }),
+  skip: (service, id) => service.skip(id, 'first'),
+  complete: (service, id) => service.complete(id, 'first', { force: true }),
+  abandonAttempt: (service, id) => service.abandonAttempt(id, 'first', { force: true }),
+  reschedule: (service, id) => service.reschedule(id, 'first', '5h'),
+  signal: (service, id) => service.signal(id, 'go'),
+  approve: (service, id) => service.approve(id, 'first', { by: 'ann' }),
+  reject: (service, id) => service.reject(id, 'first', { by: 'ann' }),
+} satisfies Record<SagaCall | 'retryNow', (service: SagaService, id: string) => Promise<void>>;
 export type Call = keyof typeof CALLS;
 
 /**
  * What a call comes to. `same`: the saga waits as before. `refused`: so it does, and the call throws. `moved`: it waits until
- * another time. `later`: the call takes effect, but nothing shows that before the wait is over. Otherwise the saga has ended.
+ * another time. `paused`: it is paused, and waits as before once it is resumed. `later`: the call takes effect, but nothing
+ * shows that before the wait is over. Otherwise the saga has ended.
  */
-export type Outcome = 'same' | 'refused' | 'moved' | 'later' | 'completed' | 'compensated' | 'aborted';
+export type Outcome =
+  | 'same'
+  | 'refused'
+  | 'moved'
+  | 'paused'
+  | 'later'
+  | 'completed'
+  | 'compensated'
+  | 'aborted';
 
 /** How a saga waits, what ends that, and what operators' calls come to meanwhile. */
 export interface Scene {
@@ -189,8 +211,10 @@ export interface Scene {
   /** How often its step has run when it waits. Default: never. */
   readonly hasRun?: 1;
   readonly after: Readonly<Record<Call, Outcome>>;
-  /** To pause and to resume what is paused ends the wait. Default: no disturbance does. */
-  readonly isResumed?: 'saga' | 'step';
+  /** The signal by which a filter finds it. Default: it waits for none, or for an operator's decision. */
+  readonly awaits?: 'go';
+  /** What an operator has paused. Default: nothing. */
+  readonly isPaused?: 'saga' | 'step';
 }
 
 /** A saga of the same name that another worker runs. */
@@ -223,9 +247,10 @@ type Due = 'due';
 
 /** What the calls come to for a saga that has done nothing yet. */
 const UNBEGUN = {
-  ...{ cancel: 'compensated', abort: 'aborted', retry: 'refused', retryNow: 'refused' },
-  ...{ skip: 'refused', complete: 'completed' },
-  ...{ reschedule: 'refused', signal: 'refused', approve: 'refused' },
+  ...{ cancel: 'compensated', abort: 'aborted', undo: 'refused', pause: 'paused', resume: 'refused' },
+  ...{ retry: 'refused', retryNow: 'refused', skip: 'refused', complete: 'completed' },
+  ...{ abandonAttempt: 'refused', reschedule: 'refused', signal: 'refused' },
+  ...{ approve: 'refused', reject: 'refused' },
 } as const satisfies Record<Call, Outcome>;
 
 /** Each kind of wait, and how a saga comes to wait like that. A kind that is added does not compile without its scenes. */
@@ -246,7 +271,14 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
   lock: [
     { saga: 'lock', take: takeSlot('lock', { lockKey: 'key' }), after: { ...UNBEGUN, complete: 'later' } },
   ],
-  signal: [{ saga: 'signal', end: go, after: { ...UNBEGUN, reschedule: 'moved', signal: 'completed' } }],
+  signal: [
+    {
+      saga: 'signal',
+      awaits: 'go',
+      end: go,
+      after: { ...UNBEGUN, reschedule: 'moved', signal: 'completed' },
+    },
+  ],
   approval: [
     {
       saga: 'approval',
@@ -254,7 +286,10 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
         await service.approve(id, 'first', { by: 'bob' });
         await service.approve(id, 'first', { by: 'cleo' }).catch(() => undefined);
       },
-      after: { ...UNBEGUN, complete: 'refused', reschedule: 'moved', approve: 'same' },
+      after: {
+        ...{ ...UNBEGUN, complete: 'refused', reschedule: 'moved', approve: 'same' },
+        reject: 'compensated',
+      },
     },
   ],
   'sub-saga': [
@@ -276,10 +311,11 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
   ],
   'compensation reply': [
     {
-      ...{ saga: 'reply', end: go, ends: 'compensated' },
+      ...{ saga: 'reply', awaits: 'go', end: go, ends: 'compensated' },
       after: {
         ...UNBEGUN,
         ...{ cancel: 'same', complete: 'compensated', reschedule: 'moved', signal: 'compensated' },
+        abandonAttempt: 'moved',
       },
     },
   ],
@@ -292,19 +328,24 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
       },
       end: (service) => service.resumeStep('paused-step', 'first'),
       after: UNBEGUN,
-      isResumed: 'step',
+      isPaused: 'step',
     },
   ],
   'paused saga': [
     {
       saga: 'paused-saga',
+      awaits: 'go',
       begin: (service, id) => service.pause(id),
       end: async (service, id) => {
         await service.signal(id, 'go');
-        await service.resume(id);
+        // A failover may have lost its pause.
+        await service.resume(id).catch(() => undefined);
       },
-      after: { ...UNBEGUN, complete: 'refused', reschedule: 'same', signal: 'same' },
-      isResumed: 'saga',
+      after: {
+        ...{ ...UNBEGUN, complete: 'refused', reschedule: 'same', signal: 'same' },
+        ...{ pause: 'same', resume: 'later' },
+      },
+      isPaused: 'saga',
     },
   ],
   attention: [
@@ -315,7 +356,7 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
         retry: 'completed',
         retryNow: 'completed',
         skip: 'completed',
-        complete: 'refused',
+        ...{ complete: 'refused', pause: 'refused' },
       },
     },
     {
@@ -327,7 +368,7 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
         retry: 'completed',
         retryNow: 'completed',
         skip: 'completed',
-        complete: 'refused',
+        ...{ complete: 'refused', pause: 'refused' },
       },
     },
   ],

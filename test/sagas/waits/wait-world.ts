@@ -17,7 +17,10 @@ import { withDefaults } from '../../../libs/saga/src/nest/saga.options.js';
 import { MemoryWakeupHub } from '../../../libs/saga/src/store/memory/memory-wakeup.js';
 import type { StoreSubject } from '../../../libs/saga/src/store/contract/store-subject.contract.js';
 import { anyShard } from '../../../libs/saga/src/testing/any-shard.js';
+import type { EngineOptions } from '../../../libs/saga/src/engine/engine-options.js';
+import type { SagaEngine } from '../../../libs/saga/src/engine/saga-engine.js';
 import { until } from '../../support/gate.js';
+import { FailingOverStore } from './failing-over-store.js';
 
 @Module({})
 class ScenesModule {}
@@ -43,26 +46,56 @@ function nextVersion(saga: RunnableSaga): RunnableSaga {
   return { ...saga, graph: { ...saga.graph, version: 2 } };
 }
 
-/** One process after the other that runs sagas, over a store whose time passes on request. */
+/** Two processes, one that starts sagas and one that runs them, over a store whose time passes on request. */
 export class WaitWorld {
   readonly service = new SagaService({ ready: async () => this.parts });
   private parts!: ServiceParts;
   private processes = 0;
-  private stop: () => Promise<void> = async () => {};
+  private readonly engines: SagaEngine[] = [];
+  private poll: NodeJS.Timeout | undefined;
+  private readonly database: FailingOverStore;
 
   constructor(
     readonly subject: StoreSubject,
     readonly registry: SagaRegistry,
-  ) {}
+  ) {
+    this.database = new FailingOverStore(subject.store);
+  }
 
   get store(): SagaStore {
     return this.subject.store;
   }
 
+  /** The process begins that starts sagas, and through which operators act. */
+  async admit(): Promise<void> {
+    const engine = await this.process();
+    const { registry } = this;
+    const noCleanup = { cleanup: () => Promise.reject(new Error('not here')) };
+    const { graphs } = this.subject;
+    this.parts = { engine, registry, options: OPTIONS, graphs, cleanup: noCleanup, shards: anyShard(engine) };
+  }
+
+  /** The process begins that runs sagas. */
+  async work(): Promise<void> {
+    await this.process({ ...OPTIONS.worker!, longestWait: 20 });
+    this.pollOn();
+  }
+
   async begin(): Promise<void> {
+    await this.admit();
+    await this.work();
+  }
+
+  private pollOn(): void {
+    this.poll = setInterval(() => {
+      for (const engine of this.engines) engine.tick();
+    }, 20);
+  }
+
+  private async process(worker?: EngineOptions['worker']): Promise<SagaEngine> {
     const { registry, subject } = this;
     const engine = assembleEngine({
-      ...{ store: subject.store, wakeup: new MemoryWakeupHub().wakeup(), graphs: subject.graphs },
+      ...{ store: this.database.store, wakeup: new MemoryWakeupHub().wakeup(), graphs: subject.graphs },
       ...{ sagas: [...registry.all, ...registry.all.map(nextVersion)], log: SILENT },
       definitions: {
         awaitedSignals: registry.awaitedSignals,
@@ -71,24 +104,26 @@ export class WaitWorld {
       },
       options: {
         ...{ ...OPTIONS, schedules: false, watchInterval: Infinity },
-        worker: { ...OPTIONS.worker!, longestWait: 20 },
+        ...{ worker, recovery: { window: 3_600_000, bytes: 2 ** 26 } },
         ...{ workerId: `process-${(this.processes += 1)}`, lease: 600_000, clock: systemClock },
         ...{ random: () => 0, newId },
       },
     });
-    const { graphs } = subject;
-    const noCleanup = { cleanup: () => Promise.reject(new Error('not here')) };
-    this.parts = { engine, registry, options: OPTIONS, graphs, cleanup: noCleanup, shards: anyShard(engine) };
     await engine.start();
-    const poll = setInterval(() => engine.tick(), 20);
-    this.stop = async () => {
-      clearInterval(poll);
-      await engine.stop();
-    };
+    this.engines.push(engine);
+    return engine;
   }
 
-  end(): Promise<void> {
-    return this.stop();
+  async end(): Promise<void> {
+    clearInterval(this.poll);
+    for (const engine of this.engines.splice(0)) await engine.stop();
+  }
+
+  /** Both processes live on, and notice a failover. `lose`: commits that the new primary does not have. */
+  async failOver(lose: () => Promise<void>): Promise<void> {
+    clearInterval(this.poll);
+    await this.database.failOver(lose);
+    this.pollOn();
   }
 
   /** The sagas that nothing will move. */
@@ -118,11 +153,11 @@ export class WaitWorld {
         sagas: [{ name: 'nobody', version: 1 }],
         limit: 1,
       });
-      const sagas = await Promise.all(ids.map((id) => this.load(id)));
+      const sagas = await Promise.all(ids.map((id) => this.store.load({ id })));
       const rests = sagas.every(
-        ({ id, lockedBy, dueAt }) => lockedBy === undefined && (waiting.has(id) || !(dueAt! <= now)),
+        (saga) => saga && saga.lockedBy === undefined && (waiting.has(saga.id) || !(saga.dueAt! <= now)),
       );
-      const seen = JSON.stringify(sagas.map(({ epoch, checkpoints }) => [epoch, checkpoints]));
+      const seen = JSON.stringify(sagas.map((saga) => [saga?.epoch, saga?.checkpoints]));
       const isSame = rests && seen === before;
       before = seen;
       if (!isSame) await new Promise((resolve) => setTimeout(resolve, 25));
