@@ -10,7 +10,7 @@ import { pill } from './pill.js';
 import { problem } from './problem.js';
 import { at, since } from './time.js';
 import { errorView, timeline } from './timeline.js';
-import { sagaLink, waitingSentence } from './waiting.js';
+import { sagaLink, stepToAttend, waitingSentence } from './waiting.js';
 
 /** More would take the browser long to lay out. */
 const MOST_ITEMS = 200;
@@ -110,7 +110,7 @@ function head(saga, act) {
  */
 function standing(saga) {
   const { status, failure, payloads } = saga;
-  const last = lastError(saga);
+  const last = stepToAttend(saga)?.errors.at(-1);
   return [
     h(
       'section',
@@ -121,16 +121,6 @@ function standing(saga) {
     ),
     !payloads.shown && h('p', { class: 'notice' }, payloads.why),
   ];
-}
-
-/**
- * Returns the last error of the step or compensation that failed.
- * @param {import('../dashboard-data.js').ShownSaga} saga
- */
-function lastError({ waitingFor, steps }) {
-  if (waitingFor?.kind !== 'person') return undefined;
-  const all = steps.flatMap((step) => [step, ...(step.items ?? [])]);
-  return all.find(({ name }) => waitingFor.steps.includes(name))?.errors.at(-1);
 }
 
 /**

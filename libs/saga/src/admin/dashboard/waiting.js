@@ -11,13 +11,7 @@ const TIME = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 export function waitingSentence(saga) {
   const { status, waitsFor, waitingFor, lockedBy, finishedAt, step } = saga;
   if (waitsFor && waitingFor)
-    return [
-      failedSentence(saga, waitingFor),
-      'It waits for ',
-      withLinks(waitsFor, waitingFor),
-      '.',
-      adviceFor(waitingFor),
-    ];
+    return [failedSentence(saga), 'It waits for ', withLinks(waitsFor, waitingFor), '.', adviceFor(saga)];
   if (status === 'completed') return [`It completed ${ago(finishedAt)}. Nothing is left to do.`];
   if (status === 'compensated') return [`It was compensated ${ago(finishedAt)}.`];
   if (status === 'aborted') return [`It was aborted ${ago(finishedAt)}. Nothing was compensated.`];
@@ -42,16 +36,31 @@ function withLinks(waitsFor, waitingFor) {
 }
 
 /**
+ * Returns the names of the steps and items at which a saga waits for an operator. Undefined: it waits for something else.
+ * @param {import('../dashboard-data.js').ShownSaga} saga
+ */
+function stepsToAttend({ waitingFor }) {
+  return waitingFor && 'steps' in waitingFor ? waitingFor.steps : undefined;
+}
+
+/**
+ * Returns the first step or item at which a saga waits for an operator.
+ * @param {import('../dashboard-data.js').ShownSaga} saga
+ */
+export function stepToAttend(saga) {
+  const names = stepsToAttend(saga);
+  const all = saga.steps.flatMap((step) => [step, ...(step.items ?? [])]);
+  return all.find(({ name }) => names?.includes(name));
+}
+
+/**
  * Returns what failed, by the name of the compensation and with its attempts.
  * @param {import('../dashboard-data.js').ShownSaga} saga
- * @param {import('../dashboard-data.js').ShownWait} waitingFor
  */
-function failedSentence(saga, waitingFor) {
-  const { steps } = saga;
-  if (waitingFor.kind !== 'person' || waitingFor.steps.length === 0) return undefined;
-  const names = waitingFor.steps;
-  const all = steps.flatMap((step) => [step, ...(step.items ?? [])]);
-  const failed = all.find(({ name }) => names.includes(name));
+function failedSentence(saga) {
+  const names = stepsToAttend(saga) ?? [];
+  if (names.length === 0) return undefined;
+  const failed = stepToAttend(saga);
   const compensating = failed?.status === 'compensation_failed';
   const tries = compensating ? failed.compensationAttempts : failed?.attempts;
   const what = compensating
@@ -61,11 +70,11 @@ function failedSentence(saga, waitingFor) {
   return `${what} failed${after}. `;
 }
 
-/** @param {import('../dashboard-data.js').ShownWait} waitingFor */
-function adviceFor(waitingFor) {
-  if (waitingFor.kind === 'paused') return ' No step begins until then.';
-  if (waitingFor.kind !== 'person') return undefined;
-  return waitingFor.steps.length === 0
+/** @param {import('../dashboard-data.js').ShownSaga} saga */
+function adviceFor(saga) {
+  const steps = stepsToAttend(saga);
+  if (!steps) return undefined;
+  return steps.length === 0
     ? ' Retry it or abort it.'
     : ' Fix the cause and retry it, or complete it manually and skip it.';
 }
