@@ -2,6 +2,7 @@ import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';
 import { LEDGER_TABLE } from '../programs/ledger.saga.js';
 import { PARTICIPANT_TABLE } from '../programs/participants.js';
+import { unexplained } from '../rig/src/unexplained.js';
 
 /** The sagas' database and that of the participants, each with a pool to look into it. */
 export interface ChaosDatabases {
@@ -9,6 +10,7 @@ export interface ChaosDatabases {
   readonly participants: pg.Pool;
   /** For worker processes. */
   readonly environment: Record<string, string>;
+  /** Also fails if a saga is left that nothing will move. */
   drop(): Promise<void>;
 }
 
@@ -24,8 +26,10 @@ export async function createChaosDatabases(
     participants,
     environment: { DATABASE_URL: a.url, PARTICIPANT_URL: b.url },
     drop: async () => {
+      const left = await unexplained(sagas);
       await Promise.all([sagas.end(), participants.end()]);
       await Promise.all([a.drop(), b.drop()]);
+      if (left.length > 0) throw new Error(`Nothing will move: ${left.join('; ')}`);
     },
   };
 }

@@ -7,6 +7,7 @@ import { Load } from './load.js';
 import { ended, recovered } from './recovery.js';
 import { ShardedLoad } from './sharded-load.js';
 import { DemoEnvironment } from './stage.js';
+import { unexplained } from './unexplained.js';
 
 export interface RunOptions {
   readonly minutes: number;
@@ -43,6 +44,7 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Figur
       const recovery = await recovered(stage.databases, PATIENCE);
       recoveries.push(recovery);
       options.say(`${fault.name}: injection ${recoveries.length}, recovered in ${Math.round(recovery)} ms`);
+      await findUnexplained(stage);
       if (recovery === Infinity) break;
       await fault.repair?.(stage);
       await sleep(BREATH * (0.5 + chance.next()));
@@ -51,6 +53,7 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Figur
     // The last sagas start after the last fault. The unfinished ones have the same time to end.
     await load.end();
     await Promise.all(stage.databases.map((sagas) => ended(sagas, PATIENCE)));
+    await findUnexplained(stage);
     const findings = await check(stage, load.acknowledged);
     const unexpected = [...load.surprises, ...stage.surprises];
     for (const [kind, list] of Object.entries<string[]>({ ...findings, unexpected }))
@@ -71,6 +74,11 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Figur
   } finally {
     await stage.strike();
   }
+}
+
+/** While sagas go on: none of them may wait for nothing. */
+async function findUnexplained({ databases, surprises }: DemoEnvironment): Promise<void> {
+  for (const sagas of databases) surprises.push(...(await unexplained(sagas)));
 }
 
 function median(numbers: readonly number[]): number {
