@@ -263,14 +263,11 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
   'saga slot': [
     {
       ...{ saga: 'saga-slot', take: takeSlot('saga-slot', { concurrency: 1 }), isDue: true },
-      // It takes a worker, and so a slot, to end it.
-      after: { ...UNBEGUN, cancel: 'later', complete: 'later' },
+      after: UNBEGUN,
     },
   ],
   'step slot': [{ saga: 'step-slot', take: takeSlot('step-slot', {}), after: UNBEGUN }],
-  lock: [
-    { saga: 'lock', take: takeSlot('lock', { lockKey: 'key' }), after: { ...UNBEGUN, complete: 'later' } },
-  ],
+  lock: [{ saga: 'lock', take: takeSlot('lock', { lockKey: 'key' }), after: UNBEGUN }],
   signal: [
     {
       saga: 'signal',

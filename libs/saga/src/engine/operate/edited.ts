@@ -3,7 +3,7 @@ import { SagaStateError } from '../../errors.js';
 import { decide } from '../../machine/decide.js';
 import { describeStep } from '../../machine/describe-step.js';
 import { evolve } from '../../machine/evolve.js';
-import { follow } from '../../machine/follow.js';
+import { follow, type Followed } from '../../machine/follow.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
 import { KIND } from '../../machine/step-kinds.js';
@@ -43,13 +43,26 @@ export function edited(
   checkApprovals(saga, graph, evolved);
   const { status } = evolved;
   if (!graph) return { state: evolved, step: '', due: status !== 'paused' && dueAfterEdit(evolved, now) };
-  const { state, decision } = follow(graph, withPendingSignals(graph, evolved, saga, now), now);
+  const followed = follow(graph, withPendingSignals(graph, evolved, saga, now), now);
+  const { state, decision } = hasBegun(saga) ? followed : ended(graph, followed, now);
   if (state.status === 'paused') {
     // Where it would go on.
     const next = decide(graph, { ...state, status: state.heldPhase! }, now);
     return { state, step: describeStep(graph, state, next), due: false };
   }
   return { state, step: describeStep(graph, state, decision), due: dueAfterEdit(state, now) };
+}
+
+/** Something is recorded of it, or a worker that was lost may have begun something. */
+function hasBegun({ state, takeovers }: StoredSaga): boolean {
+  return state.steps.size > 0 || takeovers > 0;
+}
+
+/** One that has begun nothing, and has nothing left to do, needs no worker to end: it may wait for a lock, or for a slot. */
+function ended(graph: SagaGraph, followed: Followed, now: number): Followed {
+  const { settle: status } = followed.decision;
+  if (status !== 'completed' && status !== 'compensated') return followed;
+  return follow(graph, evolve(graph, followed.state, { type: 'settled', status }), now);
 }
 
 /** A worker looks at the saga at once, or when its start time comes and nothing has happened to it before. */
