@@ -2,7 +2,7 @@ import { approvalSignal } from '../../definition/graph/saga-graph.js';
 import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import { decisionEdit } from './approvals.js';
-import { retryEdit } from './operator-edits.js';
+import { cancelEdit, retryEdit } from './operator-edits.js';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 
@@ -60,5 +60,18 @@ describe('what was approved, and goes on,', () => {
     expect(decide({ status: 'waiting', wait: { signal: approvalSignal('ask') } })()).toMatchObject({
       signal: { messageId: 'm2' },
     });
+  });
+});
+
+describe('a saga of which nothing is recorded', () => {
+  const cancelled = (given: Partial<StoredSaga>) =>
+    cancelEdit({ ...SAGA, ...given }, graphOf(stepOf('pay', { compensate: 'refund' })), 1, {});
+
+  it('ends with the call that cancels it', () => {
+    expect(cancelled({})).toMatchObject({ state: { status: 'compensated' }, step: '', due: false });
+  });
+
+  it('is left to a worker if one was lost, which may have begun something', () => {
+    expect(cancelled({ takeovers: 1 })).toMatchObject({ state: { status: 'compensating' }, due: true });
   });
 });
