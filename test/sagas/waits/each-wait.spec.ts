@@ -41,7 +41,7 @@ function waitShown({ waitingFor }: SagaSnapshot): unknown {
 class Walk {
   private waiting: Waiting[] = [];
   /** What makes the database lose its last commits. */
-  private readonly lose: { [What in 'nothing' | 'checkpoints' | 'start']?: () => Promise<void> } = {
+  readonly lose: { [What in 'nothing' | 'checkpoints' | 'start']?: () => Promise<void> } = {
     nothing: async () => {},
   };
 
@@ -265,6 +265,18 @@ const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
     needsDatabase: true,
     disturb: (walk) => walk.failOver('start'),
     outcome: lostOperation,
+  },
+  'a failover loses its start, and its worker is lost as well': {
+    needsDatabase: true,
+    disturb: async (walk) => {
+      const { world } = walk;
+      await world.loseWorker();
+      await world.failOver(walk.lose.start!);
+      await world.work();
+      await walk.settle();
+    },
+    // It begins anew.
+    outcome: () => 'later',
   },
   'it is moved to another version': {
     disturb: async (walk) => {

@@ -81,12 +81,18 @@ export class WaitWorld {
     this.pollOn();
   }
 
+  /** The process that runs sagas is gone, with all that it knows. */
+  async loseWorker(): Promise<void> {
+    await this.engines.pop()!.stop();
+  }
+
   async begin(): Promise<void> {
     await this.admit();
     await this.work();
   }
 
   private pollOn(): void {
+    clearInterval(this.poll);
     this.poll = setInterval(() => {
       for (const engine of this.engines) engine.tick();
     }, 20);
