@@ -1,16 +1,21 @@
 import { execFile } from 'node:child_process';
 import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { packLibrary } from './pack-library.js';
+import { type EmbeddedServer, startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** The packages of declared sagas and of Kysely. */
-const OF_ENTRIES = ['ajv', 'jsonata', 'kysely', 'undici', 'yaml'];
+const TSC = join(ROOT, 'node_modules/typescript-7/bin/tsc');
+/** The packages of declared sagas, the daemon, Kysely and MikroORM. */
+const OF_ENTRIES = [
+  ...['ajv', 'jsonata', 'undici', 'yaml', '@nestjs/platform-express'],
+  ...['kysely', '@mikro-orm/core', '@mikro-orm/postgresql'],
+];
 const PEERS = [
   ...['@nestjs/common', '@nestjs/core', '@nestjs/schedule', '@nestjs/typeorm'],
   ...['pg', 'reflect-metadata', 'typeorm'],
@@ -24,7 +29,12 @@ const SETTINGS = {
 
 describe('the packed tarball, installed in a project of its own', () => {
   let folder: string;
+  /** The folder of the scenes. */
+  let project: string;
   let database: TestDatabase;
+  let primary: EmbeddedServer;
+  let standby: EmbeddedServer;
+  const env = () => ({ ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url });
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'saga-consumer-'));
@@ -48,10 +58,16 @@ describe('the packed tarball, installed in a project of its own', () => {
       }),
     );
     await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: folder });
+    primary = await startEmbeddedPostgres();
+    standby = await primary.startStandby();
+    project = join(folder, 'scenes');
+    await cp(join(ROOT, 'test/packaging/consumer/scenes'), project, { recursive: true });
+    await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
   }, 600_000);
 
   afterAll(async () => {
-    await database.drop();
+    await Promise.all([database.drop(), standby?.stop()]);
+    await primary?.stop();
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -67,50 +83,45 @@ describe('the packed tarball, installed in a project of its own', () => {
         JSON.stringify({ compilerOptions: SETTINGS, files: ['main.ts'] }),
       );
       // With older compilers, the rows of test/compatibility check the declarations.
-      await run(process.execPath, [join(ROOT, 'node_modules/typescript-7/bin/tsc'), '-p', project]);
+      await run(process.execPath, [TSC, '-p', project]);
       const emitted = await readFile(join(project, 'dist/main.js'), 'utf8');
       expect(emitted.includes('require("nestjs-durable-saga")')).toBe(type === 'commonjs');
       const { stdout } = await run(process.execPath, [join(project, 'dist/main.js')], {
-        env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
+        env: env(),
       });
       expect(JSON.parse(stdout)).toEqual({ status: 'completed', confirm: 'confirmed book' });
     },
     120_000,
   );
 
-  test('has schedules, times, progress, limits and operators’ calls as documented, also for the oldest TypeScript', async () => {
-    const project = join(folder, 'features');
-    await cp(join(ROOT, 'test/packaging/consumer/features'), project, { recursive: true });
-    await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: SETTINGS }));
-    const tsc = join(folder, 'node_modules/typescript/bin/tsc');
-    const { stdout: complaints } = await run(process.execPath, [tsc, '-p', project]).catch(
-      (error: { stdout: string }) => error,
-    );
-    expect(complaints).toBe('');
-    const { stdout } = await run(process.execPath, [join(project, 'dist/main.js')], {
-      env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
-    });
-    const scenes = JSON.parse(stdout.trim().split('\n').at(-1)!) as Record<string, string>;
-    expect(Object.values(scenes)).toEqual(Object.keys(scenes).map(() => 'as documented'));
-  }, 180_000);
-
-  test('keeps its promises where features meet: waits and operators, codecs and errors, versions and limits', async () => {
-    const project = join(folder, 'combinations');
-    await cp(join(ROOT, 'test/packaging/consumer/combinations'), project, { recursive: true });
-    await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: SETTINGS }));
-    const tsc = join(folder, 'node_modules/typescript/bin/tsc');
-    const { stdout: complaints } = await run(process.execPath, [tsc, '-p', project]).catch(
-      (error: { stdout: string }) => error,
-    );
-    expect(complaints).toBe('');
-    const { stdout } = await run(process.execPath, [join(project, 'dist/main.js')], {
-      env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
-    });
-    const scenes = JSON.parse(stdout.trim().split('\n').at(-1)!) as Record<string, string>;
-    expect(Object.values(scenes)).toEqual(Object.keys(scenes).map(() => 'as documented'));
-  }, 300_000);
+  test.each([
+    [
+      'has schedules, times, progress, limits and operators’ calls as documented, also for the oldest TypeScript',
+      ...['features', 'typescript/bin/tsc'],
+    ],
+    [
+      'keeps its promises where features meet, and with a database, a daemon or a tool that interferes',
+      ...['combinations', TSC],
+    ],
+  ])(
+    '%s',
+    async (_, scenes, compiler) => {
+      const config = join(project, `tsconfig.${scenes}.json`);
+      await writeFile(config, JSON.stringify({ compilerOptions: SETTINGS, include: [scenes] }));
+      const tsc = resolve(folder, 'node_modules', compiler);
+      const { stdout: complaints } = await run(process.execPath, [tsc, '-p', config]).catch(
+        (error: { stdout: string }) => error,
+      );
+      expect(complaints).toBe('');
+      const { stdout } = await run(process.execPath, [join(project, 'dist', scenes, 'main.js')], {
+        cwd: folder,
+        env: { ...env(), PRIMARY_URL: primary.url, STANDBY_URL: standby.url },
+      });
+      const outcomes = JSON.parse(stdout.trim().split('\n').at(-1)!) as Record<string, string>;
+      expect(Object.values(outcomes)).toEqual(Object.keys(outcomes).map(() => 'as documented'));
+    },
+    300_000,
+  );
 
   test('has the command line, which finds the sagas of the project', async () => {
     const file = join(folder, 'sagas.mjs');
@@ -120,9 +131,7 @@ describe('the packed tarball, installed in a project of its own', () => {
       Saga()(Order);`;
     await writeFile(file, saga);
     const bin = join(folder, 'node_modules/.bin/saga');
-    const { stdout } = await run(bin, ['graph', 'diff', file], {
-      env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
-    });
+    const { stdout } = await run(bin, ['graph', 'diff', file], { env: env() });
     expect(stdout).toMatch(/no instance is affected|order@1 {2}new/);
   });
 });

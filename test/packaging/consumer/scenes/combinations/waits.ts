@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Saga, Step, WaitFor } from 'nestjs-durable-saga';
 import { open, ownSchema } from './app.js';
-import { eventually } from './eventually.js';
+import { eventually } from '../eventually.js';
 
 const charged: string[] = [];
 

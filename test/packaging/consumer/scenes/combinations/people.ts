@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Approval, type ApprovalDecision, Saga, Step } from 'nestjs-durable-saga';
 import { open, ownSchema } from './app.js';
-import { eventually } from './eventually.js';
+import { eventually } from '../eventually.js';
 
 let paid = 0;
 

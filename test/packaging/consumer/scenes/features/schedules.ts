@@ -10,7 +10,7 @@ import {
   WaitFor,
 } from 'nestjs-durable-saga';
 import { SagaTest } from 'nestjs-durable-saga/testing';
-import { eventually } from './eventually.js';
+import { eventually } from '../eventually.js';
 
 const EVERY_SECOND = '* * * * * *';
 interface Tick {

@@ -32,21 +32,22 @@ export class Wire {
 
   private constructor(
     readonly url: string,
+    private target: URL,
     private readonly stop: () => void,
   ) {}
 
   /** @param inventsProcessIds the ids of the server's processes are not passed on, as by a pooler */
   static async before(target: string, inventsProcessIds = false): Promise<Wire> {
-    const { hostname, port } = new URL(target);
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = new URL(target);
     url.hostname = '127.0.0.1';
     url.port = String((server.address() as { port: number }).port);
-    const wire = new Wire(url.href, () => server.close());
-    server.on('connection', (client) =>
-      wire.accept(client, connect(Number(port), hostname), inventsProcessIds),
-    );
+    const wire = new Wire(url.href, new URL(target), () => server.close());
+    server.on('connection', (client) => {
+      const { hostname, port } = wire.target;
+      wire.accept(client, connect(Number(port), hostname), inventsProcessIds);
+    });
     return wire;
   }
 
@@ -62,6 +63,12 @@ export class Wire {
       fatal: false,
     };
     for (const client of this.open) this.readers.set(client, answer);
+  }
+
+  /** Connections are cut, and lead to this server from now on. */
+  leadTo(target: string): void {
+    this.target = new URL(target);
+    for (const client of this.open) client.destroy();
   }
 
   close(): void {

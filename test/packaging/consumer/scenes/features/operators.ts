@@ -9,7 +9,7 @@ import {
   StepRejectedError,
   WaitFor,
 } from 'nestjs-durable-saga';
-import { eventually } from './eventually.js';
+import { eventually } from '../eventually.js';
 
 @Saga({ name: 'trip' })
 class TripSaga {

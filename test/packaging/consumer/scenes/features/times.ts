@@ -12,7 +12,7 @@ import {
   type StepContext,
   WaitFor,
 } from 'nestjs-durable-saga';
-import { eventually } from './eventually.js';
+import { eventually } from '../eventually.js';
 
 interface Appointment {
   at: string;

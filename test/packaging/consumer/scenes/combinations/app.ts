@@ -5,6 +5,9 @@ import pg from 'pg';
 import { SagaModule, type SagaModuleOptions, SagaService } from 'nestjs-durable-saga';
 
 export const URL = process.env.DATABASE_URL!;
+/** A server of its own, and its standby. */
+export const PRIMARY = process.env.PRIMARY_URL!;
+export const STANDBY = process.env.STANDBY_URL!;
 
 export interface App {
   readonly sagas: SagaService;
@@ -40,8 +43,9 @@ export async function open(
 export async function sql<Row extends object = Record<string, unknown>>(
   text: string,
   values: unknown[] = [],
+  url = URL,
 ): Promise<Row[]> {
-  const client = new pg.Client(URL);
+  const client = new pg.Client(url);
   await client.connect();
   try {
     return (await client.query<Row>(text, values)).rows;

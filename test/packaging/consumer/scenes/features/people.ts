@@ -9,7 +9,7 @@ import {
   type StepContext,
   WaitFor,
 } from 'nestjs-durable-saga';
-import { eventually } from './eventually.js';
+import { eventually } from '../eventually.js';
 
 @Saga({ name: 'grant-loan' })
 class GrantLoanSaga {

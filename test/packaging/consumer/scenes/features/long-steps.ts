@@ -10,7 +10,7 @@ import {
   StepRejectedError,
 } from 'nestjs-durable-saga';
 import { lastValueFrom, toArray } from 'rxjs';
-import { eventually, gate } from './eventually.js';
+import { eventually, gate } from '../eventually.js';
 
 const seen: (number | undefined)[] = [];
 

@@ -7,7 +7,7 @@ import {
   type StepContext,
   WaitFor,
 } from 'nestjs-durable-saga';
-import { eventually, gate } from './eventually.js';
+import { eventually, gate } from '../eventually.js';
 
 interface Work {
   tenant: string;

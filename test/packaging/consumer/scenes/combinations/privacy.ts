@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { AesGcmCodec, Saga, Step } from 'nestjs-durable-saga';
 import { open, ownSchema, sql } from './app.js';
-import { eventually } from './eventually.js';
+import { eventually } from '../eventually.js';
 
 const SECRET = 'DE02120300000000202051';
 
