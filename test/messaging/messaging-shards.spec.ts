@@ -17,6 +17,7 @@ import {
   SagaReply,
 } from '../../libs/saga/src/messaging/index.js';
 import { until } from '../support/gate.js';
+import { inTransaction } from '../support/in-transaction.js';
 import { type ShardApp, ShardApps } from '../support/shard-apps.js';
 import { createTestDatabase } from '../support/test-database.js';
 import { MemoryBroker, refusing } from './support/memory-broker.js';
@@ -62,22 +63,8 @@ const messaging = (options: SagaMessagingModuleOptions = {}) =>
   });
 const start = (options?: SagaMessagingModuleOptions) => apps.start({ sagas, imports: [messaging(options)] });
 
-async function within<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN');
-    const result = await work(client);
-    await client.query('COMMIT');
-    return result;
-  } catch (error) {
-    await client.query('ROLLBACK');
-    throw error;
-  } finally {
-    client.release();
-  }
-}
 const publish = (app: ShardApp, shard: string, payload: unknown) =>
-  within(app.pools[shard]!, (client) => app.get(Outbox).publish(client, { topic: 't', payload }));
+  inTransaction(app.pools[shard]!, (client) => app.get(Outbox).publish(client, { topic: 't', payload }));
 const outboxOn = (shard: string) => apps.sql(shard, 'SELECT id FROM saga.outbox');
 
 test('messages are stored on the shard of their saga, or of their transaction, and sent from each', async () => {
@@ -93,7 +80,7 @@ test('messages are stored on the shard of their saga, or of their transaction, a
 test('a message of a transaction is in the outbox of its database, and not sent if it rolls back', async () => {
   const app = await start({ transport: undefined, relay: false });
   await publish(app, 'us', 1);
-  const failed = within(app.pools.eu!, async (client) => {
+  const failed = inTransaction(app.pools.eu!, async (client) => {
     await app.get(Outbox).publish(client, { topic: 't', payload: 2 });
     throw new Error('no');
   });
@@ -142,8 +129,8 @@ test('the inbox handles a message once on the database of the transaction, or of
     inbox.once('m-1', client, (transaction) =>
       app.sagas.start(OrderSaga, {}, { correlationId: 'by-m-1', transaction: transaction }),
     );
-  expect((await within(app.pools.us!, begin)).handled).toBe(true);
-  expect(await within(app.pools.us!, begin)).toEqual({ handled: false });
+  expect((await inTransaction(app.pools.us!, begin)).handled).toBe(true);
+  expect(await inTransaction(app.pools.us!, begin)).toEqual({ handled: false });
   expect(await inbox.once('m-1', app.pools.us!, () => 1)).toEqual({ handled: false });
   expect(await inbox.once('m-2', app.pools.eu!, () => 1)).toEqual({ handled: true, result: 1 });
   const noted = (shard: string) => apps.sql(shard, 'SELECT message_id FROM saga.inbox');
@@ -204,9 +191,11 @@ test('a transaction of another database is refused by name', async () => {
   const other = await createTestDatabase();
   const pool = new pg.Pool({ connectionString: other.url });
   try {
-    const published = within(pool, (client) => app.get(Outbox).publish(client, { topic: 't', payload: 1 }));
+    const published = inTransaction(pool, (client) =>
+      app.get(Outbox).publish(client, { topic: 't', payload: 1 }),
+    );
     await expect(published).rejects.toThrow('The transaction is not open in the database of a shard');
-    const handled = within(pool, (client) => app.get(Inbox).once('m', client, () => 1));
+    const handled = inTransaction(pool, (client) => app.get(Inbox).once('m', client, () => 1));
     await expect(handled).rejects.toMatchObject({ code: 'SAGA_TRANSACTION' });
   } finally {
     await pool.end();

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { pgDatabase } from '../../../libs/saga/src/databases/pg/index.js';
+import { inTransaction } from '../../support/in-transaction.js';
 import { failing, INSERT, type LayerSubject, READ_ONLY } from './layer.js';
 
 export const PG: LayerSubject<pg.PoolClient> = {
@@ -26,18 +27,3 @@ export const PG: LayerSubject<pg.PoolClient> = {
     };
   },
 };
-
-async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN');
-    const result = await work(client);
-    await client.query('COMMIT');
-    return result;
-  } catch (error) {
-    await client.query('ROLLBACK');
-    throw error;
-  } finally {
-    client.release();
-  }
-}

@@ -18,22 +18,18 @@ import { MemoryBroker } from '../../messaging/support/memory-broker.js';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../../support/embedded-postgres.mjs';
 import { pause, until } from '../../support/gate.js';
 import { ShardApps } from '../../support/shard-apps.js';
+import { type LoadedSaga, ShardLoad, StepRuns } from '../../support/shard-load.js';
 
-/** How often a step has run, by the saga and the step. */
-const runs = new Map<string, number>();
-const ran = ({ sagaId, step }: StepContext<object>) => {
-  const key = `${sagaId} ${step}`;
-  runs.set(key, (runs.get(key) ?? 0) + 1);
-};
+const runs = new StepRuns();
 
 @Saga({ name: 'payment' })
 class PaymentSaga {
   @Step() reserve(ctx: StepContext<object>) {
-    ran(ctx);
+    runs.ran(ctx);
     ctx.publish({ topic: 'reserved', payload: ctx.sagaId });
   }
   @WaitFor({ signal: 'paid', after: 'reserve' }) paid(ctx: StepContext<object>, amount: number) {
-    ran(ctx);
+    runs.ran(ctx);
     return amount;
   }
 }
@@ -41,7 +37,7 @@ class PaymentSaga {
 @Saga({ name: 'shipment' })
 class ShipmentSaga {
   @Step({ delay: '300ms' }) async send(ctx: StepContext<object>) {
-    ran(ctx);
+    runs.ran(ctx);
     await pause(100);
   }
 }
@@ -52,14 +48,14 @@ class OrderSaga {
     return {};
   }
   @Step({ after: 'ship' }) end(ctx: StepContext<object>) {
-    ran(ctx);
+    runs.ran(ctx);
   }
 }
 
 @Saga({ name: 'account', lockKey: (input: { account: string }) => input.account })
 class AccountSaga {
   @Step({ delay: '50ms' }) open(ctx: StepContext<{ account: string }>) {
-    ran(ctx);
+    runs.ran(ctx);
   }
 }
 
@@ -136,60 +132,33 @@ function statementsOfThePage(): {
   );
 }
 
-/** Starts sagas one after the other, waits for their ends, and repeats calls while a shard is closed. */
-class Load {
-  readonly started: SagaHandle[] = [];
-  private count = 0;
-  private isOver = false;
-  private readonly loops: Promise<void>[] = [];
+/** The processes that are asked may end, and a shard may be closed. Calls are repeated then. */
+let service: SagaService;
 
-  constructor(public service: SagaService) {
-    for (let n = 0; n < 12; n += 1) this.loops.push(this.loop());
-  }
-
-  /** Resolves when so many more sagas have started. */
-  async goesOn(count: number): Promise<void> {
-    const before = this.started.length;
-    const failed = Promise.all(this.loops).then(() => true);
-    await Promise.race([failed, until(() => this.started.length > before + count)]);
-  }
-
-  async end(): Promise<void> {
-    this.isOver = true;
-    await Promise.all(this.loops);
-  }
-
-  private async loop(): Promise<void> {
-    while (!this.isOver) await this.one((this.count += 1));
-  }
-
-  private async one(n: number): Promise<void> {
-    const name = ['payment', 'order', 'account'][n % 3]!;
-    const correlationId = `load-${n}`;
-    const target = { saga: name, correlationId };
-    const input = { account: `account-${Math.floor(n / 6) % 8}` };
-    const handle = await this.repeated((service) => service.start(name, input, { correlationId }));
-    this.started.push(handle);
-    if (name === 'payment') {
-      await pause((n * 37) % 300);
-      await this.repeated((service) => service.signal(target, 'paid', n, { messageId: `paid-${n}` }));
-    }
-    const { status } = await this.repeated((service) => service.wait(handle.id, { timeout: '60s' }));
-    expect(status).toBe('completed');
-  }
-
-  /** A process may end, and a shard may be closed. */
-  private async repeated<T>(call: (service: SagaService) => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await call(this.service);
-      } catch (error) {
-        const { code } = error as { code?: string };
-        if (code !== 'SAGA_SHARD_UNAVAILABLE' && code !== 'SAGA_UNAVAILABLE') throw error;
-        await pause(20);
-      }
+async function repeated<T>(call: (sagas: SagaService) => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call(service);
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if (code !== 'SAGA_SHARD_UNAVAILABLE' && code !== 'SAGA_UNAVAILABLE') throw error;
+      await pause(20);
     }
   }
+}
+
+async function runToEnd(
+  { n, name, correlationId, target, input }: LoadedSaga,
+  started: (handle: SagaHandle) => void,
+): Promise<void> {
+  const handle = await repeated((sagas) => sagas.start(name, input, { correlationId }));
+  started(handle);
+  if (name === 'payment') {
+    await pause((n * 37) % 300);
+    await repeated((sagas) => sagas.signal(target, 'paid', n, { messageId: `paid-${n}` }));
+  }
+  const { status } = await repeated((sagas) => sagas.wait(handle.id, { timeout: '60s' }));
+  expect(status).toBe('completed');
 }
 
 test('a shard gets its own server by the statements of the page, under load: nothing is lost, and nothing happens twice', async () => {
@@ -218,7 +187,8 @@ test('a shard gets its own server by the statements of the page, under load: not
   };
 
   const before = [await application(oldPool, oldPool), await application(oldPool, oldPool)];
-  const load = new Load(before[0]!.sagas);
+  service = before[0]!.sagas;
+  const load = new ShardLoad(runToEnd);
   await load.goesOn(30);
   await command('migrate', newUrl);
   await run(4);
@@ -234,7 +204,7 @@ test('a shard gets its own server by the statements of the page, under load: not
   for (const { statement } of setval) await sql(newUrl, statement!);
   await run(2);
   const after = await application(newPool, oldPool);
-  load.service = after.sagas;
+  service = after.sagas;
   expect((await after.sagas.shards()).map(({ closed }) => closed)).toEqual([true, false, false]);
   for (const app of before) await app.close();
   // What may start anywhere, and the sagas of the other shards, have gone on.
@@ -255,11 +225,11 @@ test('a shard gets its own server by the statements of the page, under load: not
   expect(eu.length).toBeGreaterThan(10);
   expect(load.started.filter(({ id }) => !all.includes(id))).toEqual([]);
   expect(new Set(all).size).toBe(all.length);
-  expect([...runs].filter(([, count]) => count !== 1)).toEqual([]);
-  const payments = [...runs.keys()].filter((key) => key.endsWith(' reserve'));
-  await until(() => broker.taken.length >= payments.length);
-  expect(new Set(broker.payloads).size).toBe(payments.length);
-  expect(broker.payloads).toHaveLength(payments.length);
+  expect(runs.repeated).toEqual([]);
+  const payments = runs.of('reserve');
+  await until(() => broker.taken.length >= payments);
+  expect(new Set(broker.payloads).size).toBe(payments);
+  expect(broker.payloads).toHaveLength(payments);
   expect(await sql(oldUrl, "SELECT to_regnamespace('saga_eu')::text AS old")).toEqual([{ old: null }]);
   expect((await after.sagas.shards()).map(({ counts }) => counts!.unfinished)).toEqual([0, 0, 0]);
 });

@@ -15,6 +15,7 @@ import {
 import { Inbox, Outbox, SagaMessagingModule } from '../../../libs/saga/src/messaging/index.js';
 import { MemoryBroker } from '../../messaging/support/memory-broker.js';
 import { Gate, pause, until } from '../../support/gate.js';
+import { inTransaction } from '../../support/in-transaction.js';
 import { type ShardApp, ShardApps } from '../../support/shard-apps.js';
 
 interface Order {
@@ -110,21 +111,6 @@ async function start(options: SagaModuleOptions = {}, relay?: false) {
   return { app, home, away };
 }
 
-async function within<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN');
-    const result = await work(client);
-    await client.query('COMMIT');
-    return result;
-  } catch (error) {
-    await client.query('ROLLBACK');
-    throw error;
-  } finally {
-    client.release();
-  }
-}
-
 const databaseOf = (shard: string) => (shard === 'asia' ? 'away' : 'home');
 const rowsOn = (shard: string, table: string) =>
   apps.sql<{ id: string }>(databaseOf(shard), `SELECT * FROM saga_${shard}.${table}`);
@@ -160,7 +146,7 @@ test('a message in a transaction of the application is stored on the first shard
   const { app, home, away } = await start({}, false);
   const before = await Promise.all(SHARDS.map(async (shard) => (await rowsOn(shard, 'outbox')).length));
   for (const pool of [home, home, away])
-    await within(pool, (client) => app.get(Outbox).publish(client, { topic: 't', payload: 1 }));
+    await inTransaction(pool, (client) => app.get(Outbox).publish(client, { topic: 't', payload: 1 }));
   const after = await Promise.all(SHARDS.map(async (shard) => (await rowsOn(shard, 'outbox')).length));
   expect(after.map((count, n) => count - before[n]!)).toEqual([2, 0, 1]);
   await apps.sql('home', 'DELETE FROM saga_eu.outbox');
@@ -170,27 +156,29 @@ test('a message in a transaction of the application is stored on the first shard
 test('a start in a transaction is on the shard that it names, among those of the database', async () => {
   const { app, home, away } = await start();
   for (const shard of ['eu', 'us']) {
-    const { id } = await within(home, (transaction) =>
+    const { id } = await inTransaction(home, (transaction) =>
       app.sagas.start(PaymentSaga, {}, { transaction, shard }),
     );
     expect(await shardsWith(id)).toEqual([shard]);
-    await within(home, (transaction) => app.sagas.signal(id, 'paid', 3, { transaction }));
+    await inTransaction(home, (transaction) => app.sagas.signal(id, 'paid', 3, { transaction }));
     expect((await app.sagas.wait(id)).results).toEqual({ paid: 3 });
     await expect(
-      within(away, (transaction) => app.sagas.start(PaymentSaga, {}, { transaction, shard })),
+      inTransaction(away, (transaction) => app.sagas.start(PaymentSaga, {}, { transaction, shard })),
     ).rejects.toThrow(`shard is '${shard}', but the transaction is open in the database of shard 'asia'`);
     await expect(
-      within(away, (transaction) => app.sagas.signal(id, 'paid', 3, { transaction })),
+      inTransaction(away, (transaction) => app.sagas.signal(id, 'paid', 3, { transaction })),
     ).rejects.toThrow(SagaTransactionError);
   }
   await expect(
-    within(home, (transaction) => app.sagas.start(PaymentSaga, {}, { transaction, shard: 'asia' })),
+    inTransaction(home, (transaction) => app.sagas.start(PaymentSaga, {}, { transaction, shard: 'asia' })),
   ).rejects.toThrow("but the transaction is open in the database of shard 'eu', 'us'");
 });
 
 test('a start in a transaction is on the shard of shardOf', async () => {
   const { app, home } = await start({ shardOf: () => 'us' });
-  const { id } = await within(home, (transaction) => app.sagas.start(PaymentSaga, {}, { transaction }));
+  const { id } = await inTransaction(home, (transaction) =>
+    app.sagas.start(PaymentSaga, {}, { transaction }),
+  );
   expect(await shardsWith(id)).toEqual(['us']);
 });
 
@@ -200,7 +188,7 @@ test('a start in a transaction is on the home of its keys, among the shards of t
   for (let n = 0; n < 12; n += 1) {
     const options = { correlationId: `keyed-${n}` };
     const starting = () =>
-      within(home, (transaction) => app.sagas.start(PaymentSaga, {}, { transaction, ...options }));
+      inTransaction(home, (transaction) => app.sagas.start(PaymentSaga, {}, { transaction, ...options }));
     const first = await starting();
     const [shard, ...more] = await shardsWith(first.id);
     expect([shard, more]).toEqual([expect.stringMatching(/^(eu|us)$/), []]);
@@ -209,7 +197,7 @@ test('a start in a transaction is on the home of its keys, among the shards of t
   }
   expect([...found].sort()).toEqual(['eu', 'us']);
   // Without a key, it may be any.
-  const free = await within(home, (transaction) => app.sagas.start(PaymentSaga, {}, { transaction }));
+  const free = await inTransaction(home, (transaction) => app.sagas.start(PaymentSaga, {}, { transaction }));
   expect(['eu', 'us']).toContain((await shardsWith(free.id))[0]);
 });
 
@@ -221,13 +209,15 @@ test('a saga that exists in another database is not started again in a transacti
   ] as const) {
     const options = { correlationId: `there-${shard}` };
     const there = await app.sagas.start(PaymentSaga, {}, { ...options, shard });
-    const again = await within(pool, (transaction) =>
+    const again = await inTransaction(pool, (transaction) =>
       app.sagas.start(PaymentSaga, {}, { ...options, transaction }),
     );
     expect(again).toMatchObject({ id: there.id, created: false });
     expect((await app.sagas.find({ correlationId: options.correlationId })).items).toHaveLength(1);
     await expect(
-      within(pool, (transaction) => app.sagas.start(PaymentSaga, { other: 1 }, { ...options, transaction })),
+      inTransaction(pool, (transaction) =>
+        app.sagas.start(PaymentSaga, { other: 1 }, { ...options, transaction }),
+      ),
     ).rejects.toThrow('with another input');
   }
 });
