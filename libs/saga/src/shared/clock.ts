@@ -1,6 +1,6 @@
 /** A call that is to come. */
 export interface Timer {
-  /** It alone does not keep the process alive. */
+  /** Lets the process end although the call is still to come. */
   unref(): unknown;
 }
 

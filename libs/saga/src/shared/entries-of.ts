@@ -11,7 +11,7 @@ export function entriesOf(given: unknown): [string, unknown][] | undefined {
   }
 }
 
-/** Also one of another realm: at the end of its chain of prototypes. */
+/** Whether it is a plain object, of any realm: its prototype is the last of the chain. */
 function isPlain(given: object): boolean {
   const prototype = Object.getPrototypeOf(given) as object | null;
   return prototype === null || Object.getPrototypeOf(prototype) === null;

@@ -18,7 +18,7 @@ export class Mutex {
     return this.once();
   }
 
-  /** The same, for so many milliseconds; undefined: it was not free in time, and the place in the line fails permanently. */
+  /** Waits for so many milliseconds at most. Undefined: it was not free in time, and the caller has lost its turn. */
   async acquireWithin(bound: number, clock: Clock): Promise<Release | undefined> {
     const turn = this.acquire();
     if (!(turn instanceof Promise)) return turn;

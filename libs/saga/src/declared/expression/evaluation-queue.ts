@@ -10,7 +10,7 @@ interface Task {
   readonly request: EvaluationRequest;
   readonly resolve: (answer: EvaluationAnswer) => void;
   readonly reject: (error: Error) => void;
-  /** It was asked with others, or once before, and there was no answer. */
+  /** Whether a process did not answer it, alone or with other tasks. Such a task is sent alone. */
   isSuspect: boolean;
 }
 

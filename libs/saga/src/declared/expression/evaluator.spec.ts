@@ -3,7 +3,7 @@ import { declareSaga } from '../index.js';
 import { Evaluator } from './evaluator.js';
 import type { Expression } from './expression.js';
 
-/** It matches in exponential time. */
+/** A text that some patterns match in exponential time. */
 const HOSTILE = `${'a'.repeat(40)}!`;
 
 /** Runs a saga while it is measured for how long (ms) nothing else had its turn in this process. */

@@ -3,7 +3,7 @@ export interface Scope {
   readonly names: readonly string[];
   /** Whether `env` and `secrets` may be used: not if the value is stored. */
   readonly secret?: boolean;
-  /** The same stored data must give the same value: no time of day, no random numbers. */
+  /** Whether equal stored data must give equal values: no time of day, no random numbers. */
   readonly repeatable?: boolean;
 }
 

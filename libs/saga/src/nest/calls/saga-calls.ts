@@ -150,7 +150,7 @@ export function abandonedError({ by, reason }: Pick<OperatorCall, 'by' | 'reason
   };
 }
 
-/** The same edit with another input. */
+/** Returns the edit with another input. */
 export function withInput(
   edit: Edit | undefined,
   input: { readonly text: string | undefined } | undefined,

@@ -122,7 +122,7 @@ function timeOf(date: unknown): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** The same for a time that PostgreSQL is asked about. Undefined also: it is before PostgreSQL's first. */
+/** Returns the time of a Date that PostgreSQL can store. Undefined: it is no valid Date, or earlier than PostgreSQL's first time. */
 export function storableTimeOf(date: unknown): number | undefined {
   const time = timeOf(date);
   return time !== undefined && time >= EARLIEST ? time : undefined;

@@ -113,7 +113,7 @@ export class SagaRegistry implements SagaDefinitions {
   }
 }
 
-/** Those of handlers are not among them: each goes with the saga that asked for it. */
+/** The retention of each saga, by its name. A handler has none of its own: its tasks are deleted with the saga that asked for them. */
 function retentionsOf(sagas: readonly RegisteredSaga[], byDefault: number | undefined): Map<string, number> {
   const ascending = sagas.map(({ graph }) => graph).sort((a, b) => a.version - b.version);
   const latest = new Map(ascending.map(({ name, retention = byDefault }) => [name, retention]));

@@ -12,7 +12,7 @@ interface RegisteredRow {
   readonly row: StoredShard | undefined;
 }
 
-/** The same, with the place of the database. */
+/** A named database with its place. */
 export interface NamedRow extends RegisteredRow {
   /** The server, the database and the schema: the same for the same tables, whatever their address. */
   readonly place: string;

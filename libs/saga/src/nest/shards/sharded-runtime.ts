@@ -92,7 +92,7 @@ export class ShardedRuntime {
       .then(() => (this.connecting = undefined));
   }
 
-  /** It is tried again at each poll. The log has it once. */
+  /** Logs once why a shard could not be set up. Each poll tries it again. */
   private refused(message: string): void {
     if (message !== this.refusal) this.shared.log.error(`A shard could not be set up: ${message}`);
     this.refusal = message;

@@ -22,7 +22,7 @@ export interface ApprovalTask {
   readonly until?: Date;
   /** The number of operators who have to approve it. */
   readonly quorum: number;
-  /** Those who have approved it, in their order: fewer than `quorum`. */
+  /** The approvals so far, in their order: fewer than `quorum`. */
   readonly approvals: readonly TaskApproval[];
 }
 

@@ -18,7 +18,7 @@ export interface PausedStep {
   readonly shards?: readonly string[];
 }
 
-/** The same pause on several shards is one. */
+/** Returns the pauses for operators. A pause that several shards have is one. */
 export function toPausedSteps(pauses: readonly StoredStepPause[]): PausedStep[] {
   const steps = new Map<string, PausedStep>();
   for (const { saga, step, paused, resumed, shard } of pauses) {
