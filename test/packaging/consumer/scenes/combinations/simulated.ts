@@ -5,7 +5,8 @@ import { runInNewContext } from 'node:vm';
 import { Saga, Step, type StepContext } from 'nestjs-durable-saga';
 import { SagaTest } from 'nestjs-durable-saga/testing';
 import { eventually, gate } from '../eventually.js';
-import { open, ownSchema } from './app.js';
+import { open, ownSchema, URL as DATABASE } from './app.js';
+import { Wire } from './wire.js';
 
 interface Work {
   readonly tenant: string;
@@ -28,6 +29,32 @@ class PrintSaga {
     inProgress.set(tenant, inProgress.get(tenant)! - 1);
   }
   @Step() send(_: StepContext<Work>): void {}
+}
+
+const goOn = gate();
+
+@Saga({ name: 'label' })
+class LabelSaga {
+  @Step({ concurrency: { count: 1, key: ({ input }: StepContext<Work>) => input.tenant } })
+  print(_: StepContext<Work>): void {}
+  @Step() send(_: StepContext<Work>): Promise<void> {
+    return goOn.opened;
+  }
+}
+
+/** A slot is free for the next saga of its key although the server did not answer when it was freed. */
+export async function slotsAreFreedInTheEnd(): Promise<void> {
+  const wire = await Wire.before(DATABASE);
+  const { sagas, close } = await open([LabelSaga], { schema: ownSchema(), url: wire.url });
+  wire.answerNext('free_slots', { code: 'XX000', message: 'an answer that is on no list', fatal: true });
+  const first = await sagas.start(LabelSaga, { tenant: 'acme' });
+  await eventually(() => assert.equal(wire.answered, 1));
+  const second = await sagas.start(LabelSaga, { tenant: 'acme' });
+  await eventually(async () => assert.equal((await sagas.get(second.id)).step, 'send'));
+  goOn.open();
+  for (const { outcome } of [first, second]) assert.equal((await outcome()).status, 'completed');
+  await close();
+  wire.close();
 }
 
 /** Each saga that waits for a slot of its key gets it, also while workers stop and start. */
