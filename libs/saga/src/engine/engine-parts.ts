@@ -15,6 +15,7 @@ import { ChildSagas } from './run/child-sagas.js';
 import { SagaSchedules } from './schedule/saga-schedules.js';
 import type { SagaBindings } from './versions/saga-bindings.js';
 import { WakeupHandler } from './wakeup-handler.js';
+import { BlockedSlots } from './worker/blocked-slots.js';
 import { OutcomeWaiters, type OutcomeWaitersOptions } from './worker/outcome-waiters.js';
 import { SagaWatchers } from './worker/saga-watchers.js';
 import { SlotWatch } from './worker/slot-watch.js';
@@ -90,7 +91,8 @@ export function buildParts(given: EnginePorts, sagas: readonly RunnableSaga[], o
     running.worker = new Worker(sagas, { ...options, ...options.worker }, lease, workerPorts);
   }
   const { worker } = running;
-  const wakeups = new WakeupHandler({ wakeup, worker, waiters, watchers, overdue, slots, pauses });
+  const blocked = worker && new BlockedSlots({ ...shared, worker, waiters });
+  const wakeups = new WakeupHandler({ wakeup, worker, waiters, watchers, overdue, slots, pauses, blocked });
   const submissions = new Submissions({
     ...{ writers, lease, worker, clock, storeClock },
     announceDue: () => wakeups.announceDue(),

@@ -1,6 +1,7 @@
 import type { OverdueWatch } from './observe/overdue-watch.js';
 import type { SlotWatch } from './worker/slot-watch.js';
 import type { Wakeup, WakeupMessage } from './ports/wakeup.js';
+import type { BlockedSlots } from './worker/blocked-slots.js';
 import type { OutcomeWaiters } from './worker/outcome-waiters.js';
 import type { SagaWatchers } from './worker/saga-watchers.js';
 import type { StepPauses } from './pause/step-pauses.js';
@@ -18,6 +19,8 @@ export interface WakeupHandlerPorts {
   readonly overdue: Pick<OverdueWatch, 'look'>;
   readonly pauses: Pick<StepPauses, 'look'>;
   readonly slots: Pick<SlotWatch, 'look'>;
+  /** Undefined: this process runs no sagas. */
+  readonly blocked: Pick<BlockedSlots, 'look'> | undefined;
 }
 
 /** Passes hints on to the worker and to the calls that wait for outcomes, and polls for what lost hints announced. */
@@ -35,6 +38,7 @@ export class WakeupHandler {
   /** The scheduled poll. */
   tick(): void {
     this.ticks += 1;
+    this.ports.blocked?.look();
     if (this.ports.wakeup.listening && this.ticks % TICKS_BETWEEN_POLLS !== 0) return;
     void this.poll();
   }

@@ -14,6 +14,10 @@ export class RunAttempts {
     return this.attempts.length;
   }
 
+  get all(): readonly StepAttempt[] {
+    return this.attempts;
+  }
+
   has(attempt: StepAttempt): boolean {
     return this.attempts.includes(attempt);
   }

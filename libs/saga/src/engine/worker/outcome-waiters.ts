@@ -52,6 +52,11 @@ export class OutcomeWaiters {
 
   constructor(private readonly options: OutcomeWaitersOptions) {}
 
+  /** The sagas that calls wait for. */
+  ids(): Iterable<string> {
+    return this.waiters.keys();
+  }
+
   /** Anyone waiting for sagas that run elsewhere? */
   get waitsForOthers(): boolean {
     for (const id of this.waiters.keys()) if (!this.options.runsHere(id)) return true;

@@ -87,6 +87,15 @@ export class Worker implements ClaimingWorker {
     return this.runs.has(id) || this.queue.get(id) !== undefined;
   }
 
+  isInSlot(id: string): boolean {
+    return this.runs.has(id);
+  }
+
+  /** What it runs, if no slot is free. Undefined: one is, or it begins nothing more. */
+  get fullSlots(): Iterable<SagaRun> | undefined {
+    return this.state === 'running' && !this.hasSlot ? this.runs.values() : undefined;
+  }
+
   /** The epoch under which it runs a saga, or is about to. Undefined: it does not. */
   epochOf(id: string): number | undefined {
     const run = this.runs.get(id);

@@ -39,7 +39,8 @@ export interface SagaHandle<S = unknown> {
   /** `false` if a saga with this id or correlation id already existed. */
   readonly created: boolean;
   /**
-   * Waits until the saga ends or needs attention. Holds no connection while it waits.
+   * Waits until the saga ends or needs attention. Holds no connection while it waits. A step that calls it keeps its slot of
+   * the worker: let a step wait by `@SubSaga` instead.
    * @throws SagaTimeoutError after `timeout`; the saga continues
    * @throws SagaNotFoundError if the saga was deleted, or the transaction that started it was rolled back
    * @throws SagaUnavailableError if this process shuts down before the saga ends; the saga continues in another process

@@ -95,7 +95,8 @@ export abstract class SagaReadCalls {
   }
 
   /**
-   * Waits until the saga ends or needs attention. Holds no connection while it waits.
+   * Waits until the saga ends or needs attention. Holds no connection while it waits. A step that calls it keeps its slot of
+   * the worker: let a step wait by `@SubSaga` instead.
    * @throws SagaNotFoundError if the saga does not exist or is deleted while the call waits
    * @throws SagaTimeoutError after `timeout`; the saga continues
    * @throws SagaUnavailableError if this process shuts down before the saga ends; the saga continues in another process
