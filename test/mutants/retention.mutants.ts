@@ -29,8 +29,8 @@ export const RETENTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take the retention of a lower version',
-    find: 'const ascending = sagas.map(({ graph }) => graph).sort((a, b) => a.version - b.version);',
-    replace: 'const ascending = sagas.map(({ graph }) => graph).sort((a, b) => b.version - a.version);',
+    find: 'return sagas.map(({ graph }) => graph).sort((a, b) => a.version - b.version);',
+    replace: 'return sagas.map(({ graph }) => graph).sort((a, b) => b.version - a.version);',
     killers,
   },
 ];

@@ -142,15 +142,20 @@ export async function declareSources(
   const { undici, opentelemetry } = packages;
   const connections = new HttpConnections(undici, opentelemetry, Network.of(network), environment);
   const read: ReadFile[] = [];
-  const childOf = (name: string): Type => childIn(read, sagas, name)!;
+  // New sagas start on the highest version.
+  const latest = new Map<string, Pick<ReadFile, 'type' | 'version'>>();
+  const classes = new Map(sagas.toReversed().map((type) => [sagaNameOf(type), type]));
+  const childOf = (name: string): Type => (latest.get(name)?.type ?? classes.get(name))!;
   for (const { file, text } of sources) {
     const context = {
       ...{ packages, environment, checkEnvironment, findMethod, childOf, problems, connections },
     };
     const one = readFile(file, text, context);
-    if (one) read.push(one);
+    if (!one) continue;
+    read.push(one);
+    if (one.version > (latest.get(one.name)?.version ?? 0)) latest.set(one.name, one);
   }
-  const names = [...read.map(({ name }) => name), ...sagas.map(sagaNameOf)];
+  const names = new Set([...latest.keys(), ...sagas.map(sagaNameOf)]);
   problems.push(...duplicates(read));
   // A file that could not be read may have the name that is missing.
   if (problems.length === 0) problems.push(...unknownChildren(read, names));
@@ -159,12 +164,6 @@ export async function declareSources(
   return read.map(({ type, name, version, children }, n) => {
     return { ...sources[n]!, type, name, version, children: [...children.values()] };
   });
-}
-
-/** New sagas start on the highest version. */
-function childIn(read: readonly ReadFile[], sagas: readonly Type[], name: string): Type | undefined {
-  const declared = read.filter((one) => one.name === name).sort((a, b) => b.version - a.version);
-  return declared[0]?.type ?? sagas.find((type) => sagaNameOf(type) === name);
 }
 
 function duplicates(read: readonly ReadFile[]): DeclaredSagaProblem[] {
@@ -181,14 +180,14 @@ function duplicates(read: readonly ReadFile[]): DeclaredSagaProblem[] {
   });
 }
 
-function unknownChildren(read: readonly ReadFile[], names: readonly string[]): DeclaredSagaProblem[] {
+function unknownChildren(read: readonly ReadFile[], names: ReadonlySet<string>): DeclaredSagaProblem[] {
   return read.flatMap(({ file, children, placeOf }) =>
     [...children].flatMap(([step, saga]) => {
-      if (names.includes(saga)) return [];
-      const nearest = nearestName(saga, names);
+      if (names.has(saga)) return [];
+      const nearest = nearestName(saga, [...names]);
       const fix =
         nearest === undefined
-          ? `The sagas are: ${names.join(', ')}. Add its file`
+          ? `The sagas are: ${[...names].join(', ')}. Add its file`
           : `Did you mean '${nearest}'?`;
       const at = placeOf(['steps', step, 'subSaga', 'saga']);
       return [{ file, ...at, problem: `there is no saga '${saga}'`, fix }];

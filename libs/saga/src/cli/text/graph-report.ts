@@ -56,8 +56,9 @@ async function reportOfSaga(
   isThere: (saga: SagaVersion) => boolean,
 ): Promise<SagaReport> {
   const label = sagaLabel(saga.graph);
-  const isNew = (await graphs.stored([saga.graph])).length === 0;
-  const drift = isNew ? undefined : await driftOf(saga, graphs);
+  const revisions = await graphs.stored([saga.graph]);
+  const isNew = revisions.length === 0;
+  const drift = await driftOf(saga, revisions, graphs);
   const lines: string[] = [];
   let [affected, unaffected] = [0, 0];
   if (drift) {

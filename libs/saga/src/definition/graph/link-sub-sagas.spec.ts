@@ -68,6 +68,19 @@ describe('sub-sagas', () => {
     ]);
   });
 
+  it('are asked for by each step a few times, however many paths lead to them', () => {
+    let asked = 0;
+    const levels: Type[][] = [[LEAF, LEAF]];
+    for (let level = 1; level <= 10; level += 1) {
+      const [left, right] = levels.at(-1)!;
+      const child = (type: Type) => () => ((asked += 1), type);
+      const named = (name: string) => sagaOf(name, { x: [child(left!)], y: [child(right!)] });
+      levels.push([named(`Left${level}`), named(`Right${level}`)]);
+    }
+    expect(withLeaf(...levels.slice(1).flat())).toEqual([]);
+    expect(asked).toBeLessThanOrEqual(10 * 2 * 2 * 3);
+  });
+
   it('may start themselves as long as a condition says so', () => {
     const types: Record<string, Type> = {};
     types.a = sagaOf('A', { x: [() => types.a!, { when: () => false }] });

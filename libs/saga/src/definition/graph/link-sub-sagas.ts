@@ -15,7 +15,7 @@ interface Known {
 export function linkSubSagas(sagas: readonly Known[]): string[] {
   const byType = new Map(sagas.map((saga) => [saga.type, saga]));
   const missing = sagas.flatMap(({ type, graph }) =>
-    subSagasOf(graph).flatMap((node) => missingOf(type, node, sagas)),
+    subSagasOf(graph).flatMap((node) => missingOf(type, node, byType)),
   );
   return missing.length > 0 ? missing : circles(sagas, byType);
 }
@@ -24,7 +24,7 @@ function subSagasOf({ steps }: SagaGraph): StepNode[] {
   return [...steps.values()].filter((node) => node.kind === 'sub-saga');
 }
 
-function missingOf({ name }: Type, node: StepNode, sagas: readonly Known[]): string[] {
+function missingOf({ name }: Type, node: StepNode, byType: ReadonlyMap<Type, Known>): string[] {
   const where = `${name}, step '${node.name}'`;
   let child: unknown;
   try {
@@ -40,10 +40,10 @@ function missingOf({ name }: Type, node: StepNode, sagas: readonly Known[]): str
         `is undefined, two files import each other while they are being loaded`,
     ];
   }
-  if (sagas.some(({ type }) => type === child)) return [];
+  if (byType.has(child as Type)) return [];
   const like = nearestName(
     child.name,
-    sagas.map(({ type }) => type.name),
+    [...byType.keys()].map((type) => type.name),
   );
   return [
     `${where}: ${child.name || 'its class'} is not a saga of this application. Decorate it with @Saga() and add it to the ` +
@@ -51,23 +51,30 @@ function missingOf({ name }: Type, node: StepNode, sagas: readonly Known[]): str
   ];
 }
 
-/** Sagas that come back to themselves by steps that are always taken would never end. */
+/**
+ * Sagas that come back to themselves by steps that are always taken would never end. Each saga is visited once, so that
+ * of circles which share a part, some may be named only once the others are gone.
+ */
 function circles(sagas: readonly Known[], byType: ReadonlyMap<Type, Known>): string[] {
-  const found = new Map<string, string>();
-  const visit = (saga: Known, path: readonly Known[]): void => {
-    const at = path.indexOf(saga);
-    if (at >= 0) {
-      const circle = path.slice(at);
-      const names = [...circle, saga].map(({ type }) => type.name);
-      const key = names.slice(1).sort().join();
-      const problem = `${names.join(' starts ')}, and so on without end. Give one of the @SubSaga steps a \`when\` that ends the recursion`;
-      if (!found.has(key)) found.set(key, problem);
-      return;
+  const found: string[] = [];
+  const visited = new Set<Known>();
+  /** The sagas on the way to the one that is visited. */
+  const path = new Set<Known>();
+  const visit = (saga: Known): void => {
+    if (path.has(saga)) {
+      const way = [...path];
+      const names = [...way.slice(way.indexOf(saga)), saga].map(({ type }) => type.name);
+      found.push(
+        `${names.join(' starts ')}, and so on without end. Give one of the @SubSaga steps a \`when\` that ends the recursion`,
+      );
     }
-    for (const node of subSagasOf(saga.graph)) {
-      if (!node.when) visit(byType.get(node.child!())!, [...path, saga]);
-    }
+    if (visited.has(saga)) return;
+    visited.add(saga);
+    path.add(saga);
+    const always = subSagasOf(saga.graph).filter(({ when }) => !when);
+    for (const child of new Set(always.map(({ child }) => byType.get(child!())!))) visit(child);
+    path.delete(saga);
   };
-  for (const saga of sagas) visit(saga, []);
-  return [...found.values()];
+  for (const saga of sagas) visit(saga);
+  return found;
 }

@@ -53,19 +53,18 @@ export async function agreeOnGraphs(
   operators?: OperatorRules,
 ): Promise<void> {
   // Nearly always all is as it was: one look, and no lock.
-  const stored = await store.stored(sagas.map(({ graph }) => graph));
-  const records = new Map(sagas.map(({ graph }) => [graph, describedRecordOf(graph, operators)]));
-  if (sagas.every(({ graph }) => isStored(graph, records.get(graph)!, stored))) return;
+  const records = new Map(sagas.map((saga) => [saga, describedRecordOf(saga.graph, operators)]));
+  if ((await differing(records, store)).size === 0) return;
   await store.exclusively(async (graphs) => {
     const drifts: Drift[] = [];
     const refused: Drift[] = [];
-    for (const saga of sagas) {
-      const drift = await driftOf(saga, graphs);
+    for (const [saga, revisions] of await differing(records, graphs)) {
+      const drift = await driftOf(saga, revisions, graphs);
       if (drift && drift.affected + drift.unaffected > 0) {
         const isRefused = drift.affected > 0 && onDrift === 'error' && !(await graphs.isAccepted(saga.graph));
         (isRefused ? refused : drifts).push(drift);
       }
-      await storeGraph(saga.graph, records.get(saga.graph)!, graphs, drift);
+      await storeGraph(saga.graph, records.get(saga)!, graphs, revisions.at(-1)?.revision, drift);
     }
     if (refused.length > 0)
       throw new SagaDriftError(refused.map((drift) => textOf(drift, mendOf(drift))).join('\n'));
@@ -74,9 +73,30 @@ export async function agreeOnGraphs(
   });
 }
 
-/** Undefined: nothing is stored of it, or the same. */
-export async function driftOf(saga: RunnableSaga, graphs: GraphReader): Promise<Drift | undefined> {
-  const revisions = await graphs.stored([saga.graph]);
+/** The sagas of which another graph is stored as the newest, or none, each with its stored revisions. */
+async function differing(
+  records: ReadonlyMap<RunnableSaga, GraphRecord>,
+  graphs: Pick<GraphReader, 'stored'>,
+): Promise<ReadonlyMap<RunnableSaga, readonly StoredGraph[]>> {
+  const revisions = new Map<string, StoredGraph[]>();
+  for (const stored of await graphs.stored([...records.keys()].map(({ graph }) => graph))) {
+    const before = revisions.get(sagaLabel(stored));
+    if (before) before.push(stored);
+    else revisions.set(sagaLabel(stored), [stored]);
+  }
+  const all = [...records.keys()].map((saga) => [saga, revisions.get(sagaLabel(saga.graph)) ?? []] as const);
+  return new Map(all.filter(([saga, stored]) => !isNewest(records.get(saga)!, stored.at(-1))));
+}
+
+/**
+ * Undefined: nothing is stored of it, or the same.
+ * @param revisions what is stored of it, the oldest first
+ */
+export async function driftOf(
+  saga: RunnableSaga,
+  revisions: readonly StoredGraph[],
+  graphs: Pick<GraphReader, 'eachUnfinished'>,
+): Promise<Drift | undefined> {
   const newest = revisions.at(-1);
   if (!newest) return undefined;
   const { differences, hints } = diffGraphs(newest.graph, recordOf(saga.graph));
@@ -123,8 +143,7 @@ class FitOfInstances {
   }
 }
 
-function isStored(saga: SagaVersion, record: GraphRecord, stored: readonly StoredGraph[]): boolean {
-  const newest = stored.findLast(({ name, version }) => name === saga.name && version === saga.version);
+function isNewest(record: GraphRecord, newest: StoredGraph | undefined): boolean {
   return newest !== undefined && textOfGraph(newest.graph) === textOfGraph(record);
 }
 
@@ -132,10 +151,10 @@ async function storeGraph(
   saga: SagaVersion,
   record: GraphRecord,
   graphs: GraphWriter,
+  newest: number | undefined,
   drift: Drift | undefined,
 ): Promise<void> {
   const { name, version } = saga;
-  const newest = (await graphs.stored([saga])).at(-1)?.revision;
   if (drift && newest !== undefined) await graphs.keep(saga, newest);
   // The same structure may have another text: then the row is to say how the code has it now.
   const revision = drift ? newest! + 1 : (newest ?? 1);

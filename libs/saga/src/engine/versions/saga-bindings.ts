@@ -30,13 +30,15 @@ export class UnreadGraph extends Error {
  * keep theirs, which is read once and bound to the methods of the class by name.
  */
 export class SagaBindings {
+  private readonly deployed: ReadonlyMap<string, RunnableSaga>;
   private readonly own: ReadonlyMap<string, BoundSaga>;
   private readonly kept = new Map<string, BoundSaga>();
 
   constructor(
-    private readonly sagas: readonly RunnableSaga[],
+    sagas: readonly RunnableSaga[],
     private readonly stored: (sagas: readonly SagaVersion[]) => Promise<readonly StoredGraph[]>,
   ) {
+    this.deployed = new Map(sagas.map((saga) => [sagaLabel(saga.graph), saga]));
     this.own = new Map(
       sagas.map(({ graph, invoke }) => [sagaLabel(graph), { graph, invoke, gaps: NO_GAPS }]),
     );
@@ -71,7 +73,7 @@ export class SagaBindings {
   }
 
   private bind(stored: StoredGraph): BoundSaga {
-    const runnable = this.sagas.find(({ graph }) => sagaLabel(graph) === sagaLabel(stored))!;
+    const runnable = this.deployed.get(sagaLabel(stored))!;
     return { ...bindGraph(stored.graph, deployedOf(runnable)), invoke: runnable.invoke };
   }
 

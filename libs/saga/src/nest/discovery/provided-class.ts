@@ -4,9 +4,14 @@ import { SagaDefinitionError } from '../../errors.js';
 
 export type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
-/** The class of a provider or controller for which this holds: as it is declared, or as a factory has made it. */
-export function classThat(holds: (type: Type) => boolean, { metatype, instance }: Wrapper): Type | undefined {
-  return [metatype, madeBy(instance)].filter(isClass).find(holds);
+/** The class of a provider or controller for which this holds. */
+export function classThat(holds: (type: Type) => boolean, wrapper: Wrapper): Type | undefined {
+  return classesOf(wrapper).find(holds);
+}
+
+/** The class of a provider as it is declared, and as a factory has made it. */
+export function classesOf({ metatype, instance }: Wrapper): Type[] {
+  return [metatype, madeBy(instance)].filter(isClass);
 }
 
 function madeBy(instance: unknown): unknown {

@@ -1,6 +1,5 @@
-import type { Type } from '@nestjs/common';
 import { nearestName } from '../../shared/nearest-name.js';
-import { classThat, type Wrapper } from './provided-class.js';
+import { classesOf, type Wrapper } from './provided-class.js';
 
 type Method = (input: unknown, context: object) => unknown;
 
@@ -8,13 +7,10 @@ type Method = (input: unknown, context: object) => unknown;
  * Finds methods of the application's providers by name: `StockService.reserve`. A text says why there is none.
  */
 export function providerMethods(providers: readonly Wrapper[]): (name: string) => Method | string {
+  const byClass = byClassName(providers);
   return (name) => {
     const [className, method] = name.split('.') as [string, string];
-    const isNamed = (type: Type) => type.name === className;
-    const found = new Map(
-      providers.flatMap((wrapper) => (classThat(isNamed, wrapper) ? [[wrapper.instance, wrapper]] : [])),
-    );
-    const [wrapper, other] = [...found.values()];
+    const [wrapper, other] = byClass.get(className)?.values() ?? [];
     if (!wrapper) return `there is no provider ${className}${like(className, namesOf(providers))}`;
     if (other) return `there are several providers of a class ${className}`;
     if (wrapper.isTransient || !wrapper.isDependencyTreeStatic())
@@ -26,13 +22,22 @@ export function providerMethods(providers: readonly Wrapper[]): (name: string) =
   };
 }
 
+/** The providers by the names of their classes, and each instance once. */
+function byClassName(providers: readonly Wrapper[]): ReadonlyMap<string, ReadonlyMap<unknown, Wrapper>> {
+  const found = new Map<string, Map<unknown, Wrapper>>();
+  for (const wrapper of providers)
+    for (const { name } of classesOf(wrapper))
+      found.set(name, (found.get(name) ?? new Map<unknown, Wrapper>()).set(wrapper.instance, wrapper));
+  return found;
+}
+
 function like(written: string, names: readonly string[]): string {
   const nearest = nearestName(written, names);
   return nearest === undefined ? '' : `; did you mean ${nearest}?`;
 }
 
 function namesOf(providers: readonly Wrapper[]): string[] {
-  return providers.flatMap((wrapper) => classThat(() => true, wrapper)?.name ?? []);
+  return providers.flatMap((wrapper) => classesOf(wrapper)[0]?.name ?? []);
 }
 
 function methodsOf(instance: object): string[] {

@@ -27,6 +27,8 @@ export interface RegisteredHandler extends RunnableSaga {
 /** The sagas of this application, by class, and by name and version, and its step handlers. */
 export class SagaRegistry implements SagaDefinitions {
   private readonly byType: ReadonlyMap<Type, RegisteredSaga>;
+  /** The highest version of each name. */
+  private readonly latestByName: ReadonlyMap<string, SagaGraph>;
   private readonly limits: ReadonlyMap<string, ConcurrencyLimit>;
   /** How long sagas of a name are kept once they have ended, in milliseconds; the others for ever. */
   readonly retentions: ReadonlyMap<string, number>;
@@ -36,7 +38,7 @@ export class SagaRegistry implements SagaDefinitions {
   readonly all: readonly RunnableSaga[];
 
   constructor(
-    private readonly sagas: readonly RegisteredSaga[],
+    sagas: readonly RegisteredSaga[],
     private readonly handlers: readonly RegisteredHandler[],
     /** The default retention, in milliseconds. */
     retention?: number,
@@ -45,6 +47,7 @@ export class SagaRegistry implements SagaDefinitions {
   ) {
     this.all = [...sagas, ...handlers];
     this.byType = new Map(sagas.map((saga) => [saga.type, saga]));
+    this.latestByName = new Map(ascending(sagas).map((graph) => [graph.name, graph]));
     this.limits = concurrencyLimits(this.all.map((saga) => saga.graph));
     this.retentions = retentionsOf(sagas, retention);
     this.awaitedSignals = Object.fromEntries(
@@ -81,9 +84,9 @@ export class SagaRegistry implements SagaDefinitions {
    * @throws SagaDefinitionError if this application does not have the saga
    */
   latestOf(name: string): SagaGraph {
-    const versions = this.sagas.map(({ graph }) => graph).filter((graph) => graph.name === name);
-    if (versions.length > 0) return versions.reduce((a, b) => (b.version > a.version ? b : a));
-    const names = [...new Set(this.sagas.map(({ graph }) => graph.name))];
+    const latest = this.latestByName.get(name);
+    if (latest) return latest;
+    const names = [...this.latestByName.keys()];
     const nearest = nearestName(name, names);
     const hint =
       nearest === undefined ? `Its sagas: ${names.join(', ') || 'none'}` : `Did you mean '${nearest}'?`;
@@ -115,7 +118,11 @@ export class SagaRegistry implements SagaDefinitions {
 
 /** The retention of each saga, by its name. A handler has none of its own: its tasks are deleted with the saga that asked for them. */
 function retentionsOf(sagas: readonly RegisteredSaga[], byDefault: number | undefined): Map<string, number> {
-  const ascending = sagas.map(({ graph }) => graph).sort((a, b) => a.version - b.version);
-  const latest = new Map(ascending.map(({ name, retention = byDefault }) => [name, retention]));
+  const latest = new Map(ascending(sagas).map(({ name, retention = byDefault }) => [name, retention]));
   return new Map([...latest].flatMap(([name, age]) => (typeof age === 'number' ? [[name, age]] : [])));
+}
+
+/** The graphs of sagas, the lowest version first. */
+function ascending(sagas: readonly RegisteredSaga[]): SagaGraph[] {
+  return sagas.map(({ graph }) => graph).sort((a, b) => a.version - b.version);
 }

@@ -60,6 +60,16 @@ export function describeGraphs(subject: () => StoreSubject): void {
       expect(await graphs.reading((reader) => reader.stored([a, b]))).toHaveLength(3);
     });
 
+    test('come back for any number of versions that are asked for', async () => {
+      const { graphs } = subject();
+      const a = saga();
+      await put({ ...a, revision: 1, graph: GRAPH });
+      const others = Array.from({ length: 40_000 }, (_, n) => ({ ...a, version: n + 2 }));
+      expect(await graphs.stored([...others, a, a, { name: a.name }])).toEqual([
+        { ...a, revision: 1, graph: GRAPH },
+      ]);
+    });
+
     test('stored again under their revision replace what was there', async () => {
       const a = saga();
       await put({ ...a, revision: 1, graph: GRAPH });

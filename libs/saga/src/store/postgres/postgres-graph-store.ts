@@ -16,6 +16,7 @@ import {
   atRestPageSql,
   duePageSql,
   eachUnfinishedSql,
+  graphsOfSql,
   endTurnSql,
   isChangeAcceptedSql,
   keepRevisionSql,
@@ -29,7 +30,6 @@ import type { Sql } from './connection/sql.js';
 
 /** "grap" in ASCII; the second key of the lock is the schema's. */
 const GRAPH_LOCK = 0x67726170;
-const IN_ORDER = 'ORDER BY name, version, revision';
 const BATCH = 500;
 const FIRST_PLACE = '-infinity';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -44,7 +44,17 @@ interface TurnRow {
 /** Graphs in PostgreSQL. */
 export class PostgresGraphStore implements GraphStore {
   private readonly statements: Record<
-    'each' | 'due' | 'atRest' | 'keep' | 'accept' | 'isAccepted' | 'takeTurn' | 'endTurn' | 'put' | 'stored',
+    | 'each'
+    | 'due'
+    | 'atRest'
+    | 'keep'
+    | 'accept'
+    | 'isAccepted'
+    | 'takeTurn'
+    | 'endTurn'
+    | 'put'
+    | 'stored'
+    | 'graphsOf',
     string
   >;
 
@@ -64,6 +74,7 @@ export class PostgresGraphStore implements GraphStore {
       endTurn: endTurnSql(quoted),
       put: putGraphSql(quoted),
       stored: storedGraphsSql(quoted),
+      graphsOf: graphsOfSql(quoted),
     };
   }
 
@@ -73,7 +84,7 @@ export class PostgresGraphStore implements GraphStore {
 
   /** The newest revision of every version of every saga that was ever deployed, in the order of their names. */
   async newest(): Promise<StoredGraph[]> {
-    const rows = await this.sql.query<StoredGraph[]>(`${this.statements.stored} ${IN_ORDER}`);
+    const rows = await this.sql.query<StoredGraph[]>(this.statements.stored);
     // The last one of each stays.
     return [...new Map(rows.map((row) => [sagaLabel(row), row])).values()];
   }
@@ -163,12 +174,8 @@ export class PostgresGraphStore implements GraphStore {
 
   private async storedOn(sql: Sql, sagas: readonly SagaVersions[]): Promise<StoredGraph[]> {
     if (sagas.length === 0) return [];
-    const values: unknown[] = [];
-    const is = (column: string, value: unknown) => `${column} = $${values.push(value)}`;
-    const conditions = sagas.map(({ name, version }) =>
-      version === undefined ? is('name', name) : `(${is('name', name)} AND ${is('version', version)})`,
-    );
-    return sql.query(`${this.statements.stored} WHERE ${conditions.join(' OR ')} ${IN_ORDER}`, values);
+    const [names, versions] = [sagas.map(({ name }) => name), sagas.map(({ version }) => version ?? null)];
+    return sql.query(this.statements.graphsOf, [names, versions]);
   }
 }
 

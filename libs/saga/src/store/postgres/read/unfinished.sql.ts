@@ -92,4 +92,12 @@ export const putGraphSql = (s: string): string =>
    ON CONFLICT (name, version, revision) DO UPDATE SET graph = EXCLUDED.graph`;
 
 /** Graphs, a row or a few for each saga that was ever deployed. */
-export const storedGraphsSql = (s: string): string => `SELECT name, version, revision, graph FROM ${s}.graph`;
+export const storedGraphsSql = (s: string): string => `
+SELECT name, version, revision, graph FROM ${s}.graph ORDER BY name, version, revision`;
+
+/** The graphs of these sagas: $1 names, $2 versions, each of them null for all versions. */
+export const graphsOfSql = (s: string): string => `
+SELECT DISTINCT ON (g.name, g.version, g.revision) g.name, g.version, g.revision, g.graph
+FROM unnest($1::text[], $2::int[]) AS asked(name, version)
+JOIN ${s}.graph g ON g.name = asked.name AND (g.version = asked.version OR asked.version IS NULL)
+ORDER BY g.name, g.version, g.revision`;

@@ -1457,10 +1457,11 @@ BEGIN
   INTO asked, limits, full_names FROM (
     SELECT n.name, n.slots, c.crowded, CASE
         WHEN c.crowded THEN "{schema}".slots_taken_1(n.name, NULL) < n.slots
-        ELSE EXISTS (SELECT FROM unnest($1, $2) AS w(name, version)
-          CROSS JOIN LATERAL (SELECT FROM "{schema}".instance i WHERE i.name = w.name AND i.version = w.version AND i.rank_at <= moment AND i.due_at <= moment LIMIT 1) d WHERE w.name = n.name)
+        ELSE EXISTS (SELECT FROM (SELECT n.name, v.version FROM unnest(n.versions) AS v(version)) w
+          CROSS JOIN LATERAL (SELECT FROM "{schema}".instance i WHERE i.name = w.name AND i.version = w.version AND i.rank_at <= moment AND i.due_at <= moment LIMIT 1) d)
       END AS ask
-    FROM (SELECT w.name, min(w.slots) AS slots FROM unnest($1, $3) AS w(name, slots) GROUP BY w.name) n
+    FROM (SELECT w.name, min(w.slots) AS slots, array_agg(w.version) AS versions
+      FROM unnest($1, $2, $3) AS w(name, version, slots) GROUP BY w.name) n
     LEFT JOIN "{schema}".concurrency c ON c.saga = n.name) l;
   taken := '{}';
   epochs := '{}';
