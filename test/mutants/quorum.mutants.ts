@@ -54,14 +54,14 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let an operator complete an approval that was not given',
-    find: "if (graph && graph.steps.get(name)?.kind !== 'approval') continue;",
-    replace: 'if (graph) continue;',
+    find: "return graph ? graph.steps.get(step)?.kind !== 'approval' : graphUnknownHere(saga) !== undefined;",
+    replace: 'return graph !== undefined || graphUnknownHere(saga) !== undefined;',
     killers: [specs('approvals-and-operators')],
   },
   {
     name: 'let an operator skip what may be an approval where the saga is not known',
-    find: "if (graph && graph.steps.get(name)?.kind !== 'approval') continue;",
-    replace: "if (graph?.steps.get(name)?.kind !== 'approval') continue;",
+    find: "return graph ? graph.steps.get(step)?.kind !== 'approval' : graphUnknownHere(saga) !== undefined;",
+    replace: "return graph?.steps.get(step)?.kind !== 'approval';",
     killers: [specs('approvals-and-operators')],
   },
   {

@@ -17,6 +17,12 @@ export const WAY_OUT_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
+    name: 'end a saga with the call that cancels it, though a worker was lost that may have begun it',
+    find: 'return state.steps.size > 0 || takeovers > 0;',
+    replace: 'return state.steps.size > 0;',
+    killers: [specs('waits-and-operators')],
+  },
+  {
     name: 'take the outcome of an abandoned attempt for known',
     find: "{ type: 'step-failed', kind: 'error', unknown: !leavesNothing(nodeOf(graph, key)), ...failed }",
     replace: "{ type: 'step-failed', kind: 'error', unknown: false, ...failed }",
