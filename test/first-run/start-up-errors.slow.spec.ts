@@ -80,6 +80,11 @@ const SLIPS: readonly [string, RegExp, Slip][] = [
     { program: shop({ imports: [typeOrm(), 'SagaModule.forRoot()', 'SagaModule.forRoot()'] }) },
   ],
   [
+    'SagaModule is imported without options',
+    /imported without options/,
+    { program: shop({ imports: [typeOrm(), 'SagaModule'] }) },
+  ],
+  [
     'what the saga injects is provided nowhere',
     /StockService at index \[0\]/,
     { program: shop().replace('[PlaceOrderSaga, StockService]', '[PlaceOrderSaga]') },

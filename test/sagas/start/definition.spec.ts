@@ -11,6 +11,9 @@ import {
   Step,
   type StepContext,
 } from '../../../libs/saga/src/index.js';
+import { SagaAdminModule } from '../../../libs/saga/src/admin/index.js';
+import { Outbox, SagaMessagingModule } from '../../../libs/saga/src/messaging/index.js';
+import { SagaHealthIndicator, SagaTelemetryModule } from '../../../libs/saga/src/telemetry/index.js';
 import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
 
@@ -294,6 +297,34 @@ describe('a wrong configuration stops the application, and names all that is wro
     expect(error).toBeInstanceOf(SagaConfigurationError);
     expect(error.message).toContain('SagaModule is imported 2 times');
     expect(error.message).toContain('an application context for each');
+  });
+
+  describe.each([
+    ['SagaModule', SagaModule, SagaService, 'forRoot()'],
+    ['SagaMessagingModule', SagaMessagingModule, Outbox, 'forRoot()'],
+    ['SagaTelemetryModule', SagaTelemetryModule, SagaHealthIndicator, 'forRoot()'],
+    ['SagaAdminModule', SagaAdminModule, undefined, 'register()'],
+  ])('%s imported without options', (name, module, service, method) => {
+    const message = `${name} is imported without options. Import ${name}.${method} or ${name}.${method.replace('()', 'Async()')}`;
+
+    test('in the root module', async () => {
+      const error = await refusal({
+        imports: [module],
+        without: name === 'SagaModule' ? 'sagas' : undefined,
+      });
+      expect(error).toBeInstanceOf(SagaConfigurationError);
+      expect(error.message).toContain(message);
+    });
+
+    test('in a module that others depend on for its service', async () => {
+      @Module({ providers: service ? [{ provide: 'uses', useFactory: () => 1, inject: [service] }] : [] })
+      class OrdersModule {}
+      const error = await refusal({
+        ...{ imports: [OrdersModule, module], without: name === 'SagaModule' ? 'sagas' : undefined },
+      });
+      expect(error).toBeInstanceOf(SagaConfigurationError);
+      expect(error.message).toContain(message);
+    });
   });
 
   test('no DataSource', async () => {

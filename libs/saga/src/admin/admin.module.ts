@@ -1,8 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { checkAsyncOptions } from '../nest/async-options.js';
+import { requiredOptions } from '../nest/required-options.js';
 import { AdminAccess } from './admin-access.js';
 import { ConfigurableModuleClass, type SagaAdminModuleAsyncOptions } from './admin.module-definition.js';
 import type { SagaAdminModuleOptions, SagaAdminRoutes } from './admin.options.js';
+import { ADMIN_OPTIONS, ADMIN_ROUTES } from './admin.tokens.js';
 import { AdminRuntime } from './admin.runtime.js';
 import { DashboardFiles } from './dashboard-files.js';
 import { SagaRates } from './saga-rates.js';
@@ -12,7 +14,16 @@ import { SagaViews } from './saga-views.js';
  * A dashboard for operators, and the REST routes that it is made of. Import it beside SagaModule, in the processes that
  * serve HTTP. Nothing is served that is not registered, and nothing starts without guards.
  */
-@Module({ providers: [AdminRuntime, AdminAccess, SagaViews, SagaRates, DashboardFiles] })
+@Module({
+  providers: [
+    ...[ADMIN_OPTIONS, ADMIN_ROUTES].map((token) => requiredOptions(token, 'SagaAdminModule', 'register')),
+    AdminRuntime,
+    AdminAccess,
+    SagaViews,
+    SagaRates,
+    DashboardFiles,
+  ],
+})
 export class SagaAdminModule extends ConfigurableModuleClass {
   /** The application does not start with options that are wrong, or without `guards`. */
   static override register(options: SagaAdminModuleOptions & SagaAdminRoutes): DynamicModule {

@@ -4,6 +4,4 @@ import type { SagaMessagingModuleOptions } from './messaging.options.js';
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
   new ConfigurableModuleBuilder<SagaMessagingModuleOptions>({ moduleName: 'SagaMessaging' })
     .setClassMethodName('forRoot')
-    // Feature modules inject Outbox and Inbox without importing anything.
-    .setExtras({}, (definition) => ({ ...definition, global: true }))
     .build();

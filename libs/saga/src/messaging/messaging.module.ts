@@ -1,11 +1,16 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { checkAsyncOptions } from '../nest/async-options.js';
 import { LifeCycleModule } from '../nest/life-cycle/life-cycle.module.js';
 import { SagaPoller } from '../nest/maintenance/saga.poller.js';
+import { requiredOptions } from '../nest/required-options.js';
 import { DeadLetters } from './handling/dead-letters.js';
 import { Inbox } from './inbox.js';
-import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './messaging.module-definition.js';
+import {
+  type ASYNC_OPTIONS_TYPE,
+  ConfigurableModuleClass,
+  MODULE_OPTIONS_TOKEN,
+} from './messaging.module-definition.js';
 import type { SagaMessagingModuleOptions } from './messaging.options.js';
 import { MessagingRuntime } from './messaging.runtime.js';
 import { Outbox } from './outbox.js';
@@ -15,9 +20,18 @@ import { Outbox } from './outbox.js';
  * database layer: with SagaModule, whose sagas publish by `ctx.publish`, or without it, in services that take part in sagas of other
  * applications. Outbox and Inbox can then be injected everywhere.
  */
+// Feature modules inject Outbox and Inbox without importing anything.
+@Global()
 @Module({
   imports: [DiscoveryModule, LifeCycleModule],
-  providers: [MessagingRuntime, SagaPoller, Outbox, Inbox, DeadLetters],
+  providers: [
+    requiredOptions(MODULE_OPTIONS_TOKEN, 'SagaMessagingModule', 'forRoot'),
+    MessagingRuntime,
+    SagaPoller,
+    Outbox,
+    Inbox,
+    DeadLetters,
+  ],
   exports: [Outbox, Inbox],
 })
 export class SagaMessagingModule extends ConfigurableModuleClass {

@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { checkAsyncOptions } from './async-options.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
@@ -15,6 +15,7 @@ import {
 import type { SagaModuleOptions } from './saga.options.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { SagaLog } from './saga-log.js';
+import { requiredOptions } from './required-options.js';
 import { SagaPoller } from './maintenance/saga.poller.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { SagaService } from './saga.service.js';
@@ -24,9 +25,12 @@ import { SAGA_SHARDS } from './shards/shard-options.js';
  * Provides durable sagas to a Nest application. Import it once, in the root module, beside the module of the
  * database layer. SagaService can then be injected everywhere.
  */
+// Feature modules inject SagaService without importing anything.
+@Global()
 @Module({
   imports: [DiscoveryModule, LifeCycleModule],
   providers: [
+    requiredOptions(MODULE_OPTIONS_TOKEN, 'SagaModule', 'forRoot'),
     SagaExplorer,
     ObserverExplorer,
     SagaPoller,

@@ -1,15 +1,29 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { checkAsyncOptions } from '../nest/async-options.js';
+import { requiredOptions } from '../nest/required-options.js';
 import { SagaHealthIndicator } from './saga.health-indicator.js';
 import { SagaTelemetry } from './saga-telemetry.js';
-import { type ASYNC_OPTIONS_TYPE, ConfigurableModuleClass } from './telemetry.module-definition.js';
+import {
+  type ASYNC_OPTIONS_TYPE,
+  ConfigurableModuleClass,
+  MODULE_OPTIONS_TOKEN,
+} from './telemetry.module-definition.js';
 import type { SagaTelemetryModuleOptions } from './telemetry.options.js';
 
 /**
  * Provides OpenTelemetry spans and metrics of sagas, for the SDK that the process has set up, and a health indicator.
  * Import it once, in the root module, beside SagaModule. SagaHealthIndicator can then be injected everywhere.
  */
-@Module({ providers: [SagaTelemetry, SagaHealthIndicator], exports: [SagaHealthIndicator] })
+// Health controllers inject SagaHealthIndicator without importing anything.
+@Global()
+@Module({
+  providers: [
+    requiredOptions(MODULE_OPTIONS_TOKEN, 'SagaTelemetryModule', 'forRoot'),
+    SagaTelemetry,
+    SagaHealthIndicator,
+  ],
+  exports: [SagaHealthIndicator],
+})
 export class SagaTelemetryModule extends ConfigurableModuleClass {
   /**
    * Configures the module. SagaTelemetryModuleOptions lists the defaults.

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { textOfProblems } from '../../shared/diagnostic.js';
 import { Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
@@ -11,11 +12,15 @@ import { SagaMetadata } from '../../definition/decorators/saga-metadata.js';
 import { SagaConfigurationError, SagaDefinitionError } from '../../errors.js';
 import { handlerInvoker } from '../../engine/ports/handler-calls.js';
 import type { Invoker } from '../../engine/ports/invoker.js';
+import { FOLDER, VERSION } from '../../shared/this-package.cjs';
 import { uncheckableInputs } from '../input/class-input.js';
 import { providerMethods } from './provider-methods.js';
 import { uninjectedParameters } from './injected-parameters.js';
-import { classThat, instanceOf, type Wrapper } from './provided-class.js';
+import { classThat, instanceOf, isClass, type Wrapper } from './provided-class.js';
 import { type RegisteredHandler, SagaRegistry, type RegisteredSaga } from './saga.registry.js';
+
+/** By which every copy of this package knows the explorers of the others. Its value: the copy's version and folder. */
+const COPY: unique symbol = Symbol.for('nestjs-durable-saga:copy') as never;
 
 type Method = (context: object, payload?: unknown) => unknown;
 type SagaInstance = Record<string, Method>;
@@ -36,11 +41,13 @@ export interface ExploreOptions extends DefaultPolicies {
 /** Finds every `@Saga` provider of the application, and every provider or controller with `@StepHandler`s, in whichever module. */
 @Injectable()
 export class SagaExplorer {
+  static readonly [COPY] = `${VERSION} in ${resolve(FOLDER, '../..')}`;
+
   constructor(private readonly discovery: DiscoveryService) {}
 
   /**
    * @throws SagaDefinitionError naming every wrong saga, and every wrong handler, at once
-   * @throws SagaConfigurationError when the application has several SagaModules
+   * @throws SagaConfigurationError when the application has several SagaModules, also of other copies of this package
    */
   async explore(defaults: ExploreOptions): Promise<SagaRegistry> {
     const problems: string[] = [];
@@ -75,15 +82,26 @@ export class SagaExplorer {
  * SagaService could belong to either.
  */
 function checkAlone(providers: readonly Wrapper[]): void {
-  const modules = new Set(
-    providers.filter(({ metatype }) => metatype === SagaExplorer).map(({ host }) => host),
-  );
+  const explorers = providers.filter(({ metatype }) => copyOf(metatype) !== undefined);
+  const copies = [...new Set(explorers.map(({ metatype }) => metatype))].map(copyOf);
+  if (copies.length > 1)
+    throw new SagaConfigurationError(
+      `The SagaModules of ${copies.length} copies of nestjs-durable-saga are imported: ${copies.join(', ')}. Each would run all ` +
+        `sagas of the application. Import SagaModule once, and install one copy: 'npm ls nestjs-durable-saga' shows which ` +
+        `packages have their own. Let them have it as a peer dependency, or run 'npm dedupe'.`,
+    );
+  const modules = new Set(explorers.map(({ host }) => host));
   if (modules.size > 1)
     throw new SagaConfigurationError(
       `SagaModule is imported ${modules.size} times, each time with its own options. Import it once, in the root ` +
         `module: its SagaService can be injected everywhere. For sagas in several schemas or databases, create an ` +
         `application context for each, with NestFactory.createApplicationContext().`,
     );
+}
+
+/** The copy of this package to which a class of explorers belongs. Undefined: it is another class. */
+function copyOf(type: unknown): string | undefined {
+  return isClass(type) ? (type as Partial<typeof SagaExplorer>)[COPY] : undefined;
 }
 
 /** Each class of this sort once; one that two modules make instances of is a problem. */

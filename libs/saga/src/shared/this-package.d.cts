@@ -1,0 +1,2 @@
+export const FOLDER: string;
+export const VERSION: string;
