@@ -4,4 +4,5 @@
 /** The folder of this file. */
 exports.FOLDER = __dirname;
 
-exports.VERSION = require('../../package.json').version;
+/** Only for the built package: the library's sources are compiled into other folders as well. */
+exports.readVersion = () => require('../../package.json').version;

@@ -1,2 +1,2 @@
 export const FOLDER: string;
-export const VERSION: string;
+export function readVersion(): string;

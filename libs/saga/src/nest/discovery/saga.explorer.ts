@@ -12,7 +12,7 @@ import { SagaMetadata } from '../../definition/decorators/saga-metadata.js';
 import { SagaConfigurationError, SagaDefinitionError } from '../../errors.js';
 import { handlerInvoker } from '../../engine/ports/handler-calls.js';
 import type { Invoker } from '../../engine/ports/invoker.js';
-import { FOLDER, VERSION } from '../../shared/this-package.cjs';
+import { FOLDER, readVersion } from '../../shared/this-package.cjs';
 import { uncheckableInputs } from '../input/class-input.js';
 import { providerMethods } from './provider-methods.js';
 import { uninjectedParameters } from './injected-parameters.js';
@@ -41,7 +41,9 @@ export interface ExploreOptions extends DefaultPolicies {
 /** Finds every `@Saga` provider of the application, and every provider or controller with `@StepHandler`s, in whichever module. */
 @Injectable()
 export class SagaExplorer {
-  static readonly [COPY] = `${VERSION} in ${resolve(FOLDER, '../..')}`;
+  static get [COPY](): string {
+    return `${readVersion()} in ${resolve(FOLDER, '../..')}`;
+  }
 
   constructor(private readonly discovery: DiscoveryService) {}
 
@@ -82,11 +84,11 @@ export class SagaExplorer {
  * SagaService could belong to either.
  */
 function checkAlone(providers: readonly Wrapper[]): void {
-  const explorers = providers.filter(({ metatype }) => copyOf(metatype) !== undefined);
-  const copies = [...new Set(explorers.map(({ metatype }) => metatype))].map(copyOf);
-  if (copies.length > 1)
+  const explorers = providers.filter(({ metatype }) => isExplorer(metatype));
+  const copies = new Set(explorers.map(({ metatype }) => metatype as typeof SagaExplorer));
+  if (copies.size > 1)
     throw new SagaConfigurationError(
-      `The SagaModules of ${copies.length} copies of nestjs-durable-saga are imported: ${copies.join(', ')}. Each would run all ` +
+      `The SagaModules of ${copies.size} copies of nestjs-durable-saga are imported: ${[...copies].map((copy) => copy[COPY]).join(', ')}. Each would run all ` +
         `sagas of the application. Import SagaModule once, and install one copy: 'npm ls nestjs-durable-saga' shows which ` +
         `packages have their own. Let them have it as a peer dependency, or run 'npm dedupe'.`,
     );
@@ -99,9 +101,9 @@ function checkAlone(providers: readonly Wrapper[]): void {
     );
 }
 
-/** The copy of this package to which a class of explorers belongs. Undefined: it is another class. */
-function copyOf(type: unknown): string | undefined {
-  return isClass(type) ? (type as Partial<typeof SagaExplorer>)[COPY] : undefined;
+/** Is this the SagaExplorer of any copy of this package? */
+function isExplorer(type: unknown): boolean {
+  return isClass(type) && Object.hasOwn(type, COPY);
 }
 
 /** Each class of this sort once; one that two modules make instances of is a problem. */
