@@ -14,7 +14,7 @@ import {
 } from '../../../libs/saga/src/index.js';
 import { Inbox, Outbox, SagaMessagingModule } from '../../../libs/saga/src/messaging/index.js';
 import { MemoryBroker } from '../../messaging/support/memory-broker.js';
-import { Gate, pause, until } from '../../support/gate.js';
+import { Gate, until } from '../../support/gate.js';
 import { inTransaction } from '../../support/in-transaction.js';
 import { type ShardApp, ShardApps } from '../../support/shard-apps.js';
 
@@ -62,18 +62,20 @@ class AccountSaga {
 }
 
 /** Opens with the first transactional step. */
-let [begun, released] = [0, new Gate()];
+/** The pool of both shards, the sagas of which a step runs, and what opens once both have one. */
+let crowd: { readonly pool: pg.Pool; running: number; readonly both: Gate; begun: number };
 
 @Saga({ name: 'crowd' })
 class CrowdSaga {
-  @Step({ after: [] }) async beside() {
-    await released.opened;
+  @Step({ after: [] }) beside() {
+    crowd.running += 1;
+    if (crowd.running === 2) crowd.both.open();
   }
   @Step({ after: [], transactional: true }) async inside() {
-    begun += 1;
-    released.open();
-    // Meanwhile, the other one begins if it can, and the steps beside are recorded.
-    await pause(100);
+    crowd.begun += 1;
+    // By now, the step of the other one has its connection if it can.
+    await crowd.both.opened;
+    await crowd.pool.query('SELECT 1');
   }
 }
 
@@ -242,14 +244,14 @@ test('transactional steps of two shards on one pool do not take its last connect
     eu: { database: pgDatabase(pool), schema: 'crowd_eu' },
     us: { database: pgDatabase(pool), schema: 'crowd_us' },
   };
-  [begun, released] = [0, new Gate()];
+  crowd = { pool, running: 0, both: new Gate(), begun: 0 };
   const app = await apps.start({
     ...{ sagas: [CrowdSaga], shards: [] },
     options: { worker: { pollInterval: '50ms', lease: '30s' }, shards },
   });
   const handles = await Promise.all(['eu', 'us'].map((shard) => app.sagas.start(CrowdSaga, {}, { shard })));
   for (const handle of handles) expect((await handle.outcome({ timeout: '10s' })).status).toBe('completed');
-  expect(begun).toBe(2);
+  expect(crowd.begun).toBe(2);
 });
 
 describe('two shards in one place are refused at start-up', () => {
