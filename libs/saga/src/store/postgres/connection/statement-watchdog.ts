@@ -3,7 +3,7 @@ import { isolationOf } from './isolation.js';
 import { OWN_TYPES } from './own-types.js';
 import type { PgClient, PgPool, PgStatement, TakeClient } from './pg-types.js';
 import { TimelineGuard } from './timeline-guard.js';
-import { asEngineFailure, asUnreached, spoilsConnection } from './transient-errors.js';
+import { asEngineFailure, asUnreached } from './transient-errors.js';
 
 /** Looks at what is awaited, in a bound: a process that stood still misses its looks, and does not take that for silence. */
 const CHECKS_PER_TIMEOUT = 4;
@@ -115,13 +115,6 @@ export class StatementWatchdog {
       end(client, error as Error);
       throw asEngineFailure(error);
     }
-  }
-
-  /** Closes a connection that is not returned to the pool by the engine, unless it can be used after this error. */
-  spoiled(client: PgClient, error: unknown): void {
-    // The layer may have lent it on: a statement that is sent on it meanwhile fails as on any lost connection.
-    if (spoilsConnection(error))
-      end(client, new Error('Connection terminated: a statement on it was answered with an error'));
   }
 
   /** On whichever connection of the pool is free. */
