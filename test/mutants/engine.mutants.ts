@@ -116,7 +116,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'make a transaction again whose commit was not acknowledged',
-    find: 'if (transient && staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);',
+    find: 'if (staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);',
     replace: '',
     killers,
   },

@@ -6,6 +6,8 @@ export interface Answer {
   readonly severity?: 'ERROR' | 'FATAL';
   /** Undefined: the answer has no SQLSTATE, as those of some poolers. */
   readonly code?: string;
+  /** The statement is executed, and only its result is replaced. */
+  readonly isExecuted?: boolean;
 }
 
 /** What happens to a statement. Undefined: it is executed. */
@@ -25,12 +27,14 @@ interface Link {
   /** What the client has sent of the command that is not complete yet. */
   command: Buffer[];
   text: string;
-  /** Replaces the next error of the server. */
+  /** Replaces the result of the statement that is executed. */
   answer: Answer | undefined;
 }
 
 /** A code of this request stands in place of the protocol's version. */
 const CANCEL = 80_877_102;
+/** The messages of a server that are the result of a statement: of its preparation, its rows and its end. */
+const OF_RESULTS = ['1', '2', '3', 'n', 't', 'T', 'D', 'C', 'I', 's'];
 /** Process ids that no operating system gives. */
 const FIRST_INVENTED = 2_000_000_000;
 
@@ -129,7 +133,8 @@ export class AnsweringProxy {
     if (type !== 'Q' && type !== 'S') return;
     const command = Buffer.concat(link.command.splice(0));
     link.answer = this.answerTo(link.text);
-    link.server.write(link.answer ? query(`DO $$ BEGIN RAISE 'answered'; END $$`) : command);
+    const isReplaced = link.answer !== undefined && !link.answer.isExecuted;
+    link.server.write(isReplaced ? query(`DO $$ BEGIN RAISE 'answered'; END $$`) : command);
   }
 
   private connecting(link: Link, body: Buffer, bytes: Buffer): void {
@@ -148,11 +153,16 @@ export class AnsweringProxy {
       this.realIds.set(invented, body.readInt32BE(0));
       bytes.writeInt32BE(invented, 5);
     }
-    if (type !== 'E' || !link.answer) return void link.client.write(bytes);
     const { answer } = link;
+    if (!answer) return void link.client.write(bytes);
+    if (answer.isExecuted && OF_RESULTS.includes(type)) return;
+    if (type !== 'E' && !(answer.isExecuted && type === 'Z')) return void link.client.write(bytes);
     link.answer = undefined;
-    if (answer.severity === 'FATAL') link.client.end(errorOf(answer));
-    else link.client.write(errorOf(answer));
+    // The statement failed by itself.
+    if (answer.isExecuted && type === 'E') return void link.client.write(bytes);
+    if (answer.severity === 'FATAL') return void link.client.end(errorOf(answer));
+    link.client.write(errorOf(answer));
+    if (type === 'Z') link.client.write(bytes);
   }
 }
 

@@ -1,4 +1,3 @@
-import { SagaStateError } from '../../libs/saga/src/index.js';
 import {
   concernsStatement,
   refusesData,
@@ -10,8 +9,11 @@ import { pause } from './gate.js';
 import type { TestApps } from './test-app.js';
 import { EachOnce, kindOf } from './unknown-answers.js';
 
-/** So many start orders side by side. */
-const DRIVERS = 6;
+/** An operator works with each of these steps. */
+const STEPS = ['charge', 'book', 'pack', 'ship'];
+
+/** How often everything is done at least: until each of its statements has been sent. */
+const MIN_ROUNDS = 10;
 
 /** Answers without a SQLSTATE. */
 export const NO_CODE: readonly Answer[] = [{}, { severity: 'FATAL' }];
@@ -26,68 +28,75 @@ export const OUTAGES: readonly Answer[] = SQLSTATES.filter((code) => !REFUSALS.i
   }),
 );
 
-/** One of each class, and those that were seen in the field. */
-export const SAMPLE: readonly Answer[] = [
+/** One of each class. */
+export const ONE_OF_EACH_CLASS: readonly Answer[] = [
   ...new Map(OUTAGES.map((answer) => [answer.code!.slice(0, 2), answer])).values(),
-  ...['25P04', '28P01', '42501', '53400', '57P04', '58030', 'XX000'].map((code) => ({ code })),
 ];
 
-/** What orders cause at least once each. */
-export const HOT = ['start', 'checkpoint', 'signal'];
+/** Those that were seen in the field. */
+export const SEEN: readonly Answer[] = ['25P04', '28P01', '42501', '53400', '57P04', '58030', 'XX000'].map(
+  (code) => ({ code }),
+);
 
-/** What orders, operators and the relay cause. */
-export const CAUSED = [
-  ...HOT,
-  ...['begin', 'claim', 'renew', 'takeSlots', 'freeSlots', 'lock', 'stepPauses', 'pauseStep', 'resumeStep'],
-  ...['take messages', 'settle messages', 'cleanup'],
-];
+/** Each of these answers in place of a result, and after the statement was executed. */
+export const bothWays = (answers: readonly Answer[]): Answer[] =>
+  answers.flatMap((answer) => [answer, { ...answer, isExecuted: true }]);
 
 /** The result of a run. */
 export interface Outcome {
   readonly statuses: Record<string, number>;
   readonly problems: readonly string[];
   readonly started: number;
-  /** The kinds of statements that were answered. */
-  readonly kinds: ReadonlySet<string>;
-  /** Failed attempts of steps, by the step. */
-  readonly failed: readonly { readonly name: string }[];
+  /** How often a statement of each kind was answered. */
+  readonly kinds: ReadonlyMap<string, number>;
+  /** The steps of which an attempt failed. */
+  readonly failed: readonly string[];
 }
 
-/** Runs orders, each kind of statement being answered once with each of its answers, until these kinds have been. */
+/**
+ * Runs orders and what operators do, each kind of statement being answered once with each of its answers, until each kind has been
+ * that is sent time and again. What is sent less than once in a round is answered as often as it is sent.
+ * @param steps for each of which there is an operator
+ */
 export function answeredOnce(
   apps: TestApps,
   answersOf: (kind: string) => readonly Answer[],
-  until: readonly string[],
-  drivers = DRIVERS,
+  steps: readonly string[] = STEPS,
 ): Promise<Outcome> {
   return inScene(apps, '2s', async (scene) => {
     const each = new EachOnce(answersOf);
-    // A deferred trigger may raise anything when a transaction commits: then it was the step that failed.
-    scene.proxy.answerTo = (text) => (kindOf(text) === 'commit' ? undefined : each.answerTo(text));
-    const isDone = () => until.every((kind) => each.leftOf(kind) === 0);
-    const orders = async () => {
-      while (!isDone()) await scene.startOrders(1);
-    };
-    const operators = async () => {
-      while (!isDone()) await operate(scene);
+    scene.proxy.answerTo = each.answerTo;
+    let rounds = 0;
+    let hasFailed = false;
+    const isOver = () => hasFailed || (rounds >= MIN_ROUNDS && each.unfinished(rounds).length === 0);
+    const again = async (work: () => Promise<void>, isRound: boolean) => {
+      try {
+        for (; !isOver(); rounds += Number(isRound)) await work();
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
     };
     // One by one: what is sent at the same time shares a statement.
-    await Promise.all([operators(), ...Array.from({ length: drivers }, orders)]);
-    return new Set(each.given.keys());
+    await Promise.all([
+      again(() => scene.startOrders(1), steps.length === 0),
+      ...steps.map((step) => again(() => scene.operate(step), true)),
+    ]);
+    return each.given;
   });
 }
 
 /** Runs orders, every statement and every client that connects being answered so for a while (ms), each answer in turn. */
 export function answeredFor(apps: TestApps, time: number, answers: readonly Answer[]): Promise<Outcome> {
   return inScene(apps, '20s', async (scene) => {
-    const kinds = new Set<string>();
+    const kinds = new Map<string, number>();
     for (const answer of answers) {
       const orders = scene.startOrders(10);
       await pause(50);
       scene.proxy.answerTo = (text) => {
         const kind = kindOf(text);
-        if (kind === undefined || (kind === 'commit' && concernsStatement(answer))) return undefined;
-        kinds.add(kind);
+        if (kind === undefined || (kind === 'COMMIT' && concernsStatement(answer))) return undefined;
+        kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
         return answer;
       };
       scene.proxy.answerToConnecting = () => answer;
@@ -104,7 +113,7 @@ export function answeredFor(apps: TestApps, time: number, answers: readonly Answ
 async function inScene(
   apps: TestApps,
   lease: string,
-  run: (scene: OutageScene) => Promise<ReadonlySet<string>>,
+  run: (scene: OutageScene) => Promise<ReadonlyMap<string, number>>,
 ): Promise<Outcome> {
   const scene = await OutageScene.open(apps, lease);
   try {
@@ -112,24 +121,11 @@ async function inScene(
     scene.proxy.answerTo = () => undefined;
     const statuses = await scene.statuses();
     const problems = await scene.problems();
-    const failed = await apps.sql<{ name: string }>('SELECT name FROM saga.step WHERE errors IS NOT NULL');
-    return { statuses, problems, started: scene.started, kinds, failed };
+    const failed = await apps.sql<{ name: string }>(
+      'SELECT DISTINCT name FROM saga.step WHERE errors IS NOT NULL ORDER BY name',
+    );
+    return { statuses, problems, started: scene.started, kinds, failed: failed.map(({ name }) => name) };
   } finally {
     await scene.close();
   }
-}
-
-/** What operators and schedules do, beside the orders. */
-async function operate({ app: { sagas } }: OutageScene): Promise<void> {
-  const [order] = (await sagas.find({ status: 'completed', limit: 1 })).items;
-  if (order)
-    await sagas.pause(order.id).then(
-      () => Promise.reject(new Error('a completed order was paused')),
-      (error: unknown) => {
-        if (!(error instanceof SagaStateError)) throw error;
-      },
-    );
-  await sagas.pauseStep('order', 'ship', { by: 'a' });
-  await sagas.resumeStep('order', 'ship', { by: 'a' });
-  await sagas.cleanup({ olderThan: '1h' });
 }

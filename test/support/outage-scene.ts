@@ -9,7 +9,7 @@ import {
 } from '../../libs/saga/src/index.js';
 import { SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
 import { AnsweringProxy } from './answering-proxy.js';
-import { pause } from './gate.js';
+import { pause, until } from './gate.js';
 import type { TestApp, TestApps } from './test-app.js';
 
 /** Orders through a proxy, with everything that they do: what the world has of them is compared with what the database has. */
@@ -19,6 +19,7 @@ export class OutageScene {
   readonly refunds = new Map<string, unknown[]>();
   readonly announced = new Set<string>();
   private readonly handles: SagaHandle[] = [];
+  private triggered = 0;
 
   private constructor(
     readonly apps: TestApps,
@@ -37,7 +38,7 @@ export class OutageScene {
       transport: { send: async ({ key }) => void announced(key) },
     });
     const app = await apps.start({
-      sagas: [Order],
+      sagas: [Order, Report],
       imports: [messaging],
       options: { worker: { lease: lease as '2s' } },
       dataSource: { url: proxy.url, poolSize: 10 },
@@ -53,6 +54,23 @@ export class OutageScene {
       await this.app.sagas.signal(handle.id, 'paid', 1);
     };
     await Promise.all(Array.from({ length: count }, one));
+  }
+
+  /** What an operator does beside the orders, with a step that no other operator pauses. */
+  async operate(step: string): Promise<void> {
+    const { sagas } = this.app;
+    await sagas.pauseStep('order', step, { by: 'a' });
+    await sagas.resumeStep('order', step, { by: 'a' });
+    await sagas.cleanup({ olderThan: '1h' });
+    await sagas.stats();
+    const handle = await sagas.start(this.order as never, {});
+    this.handles.push(handle);
+    await sagas.pause(handle.id, { by: 'a' });
+    await until(async () => (await sagas.get(handle.id)).status === 'paused');
+    await sagas.resume(handle.id, { by: 'a' });
+    await sagas.signal(handle.id, 'paid', 1);
+    await (await sagas.trigger('report')).outcome();
+    this.triggered += 1;
   }
 
   /** The statuses of all orders, once each has ended, and how many have each. */
@@ -73,6 +91,10 @@ export class OutageScene {
       ).map(({ saga, n }) => [saga, n]),
     );
     const problems: string[] = [];
+    const [reports] = await this.apps.sql<{ n: number }>(
+      `SELECT count(*)::int AS n FROM saga.instance WHERE name = 'report' AND status = 'completed'`,
+    );
+    if (reports!.n !== this.triggered) problems.push(`${this.triggered} triggered, ${reports!.n} reports`);
     for (const { id, outcome } of this.handles) {
       const { status } = await outcome();
       const charges = this.charges.get(id) ?? 0;
@@ -103,6 +125,12 @@ export class OutageScene {
   }
 }
 
+/** Started by operators. The schedule itself is not due. */
+@Saga({ name: 'report', schedule: { cron: '0 0 1 1 *', overlap: 'allow' } })
+class Report {
+  @Step() print() {}
+}
+
 function orderOf(scene: () => OutageScene): new () => object {
   @Saga({ name: 'order', retry: { attempts: 1 } })
   class Order {
@@ -117,7 +145,7 @@ function orderOf(scene: () => OutageScene): new () => object {
       refunds.set(sagaId, [...(refunds.get(sagaId) ?? []), result]);
     }
     @WaitFor({ signal: 'paid' }) paid() {}
-    @Step({ transactional: true, retry: { attempts: 5, delay: 1 } })
+    @Step({ transactional: true, retry: { attempts: 20, delay: 1 } })
     async book({ manager, sagaId }: TransactionalStepContext) {
       await manager.query('INSERT INTO booking VALUES ($1)', [sagaId]);
     }

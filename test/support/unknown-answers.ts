@@ -1,50 +1,50 @@
 import { statementsOf } from '../../libs/saga/src/store/postgres/statements.js';
 import type { Answer } from './answering-proxy.js';
 
-/** The statements of the engine, by their texts. */
+/** The names of the store's statements, by their texts. */
 const NAMES: ReadonlyMap<string, string> = new Map(
   Object.entries(statementsOf('"saga"')).map(([name, text]) => [text.trim(), name]),
 );
 
-/** Statements that are put together when they are sent. */
-const BY_WORDS: readonly (readonly [string, RegExp])[] = [
-  ['begin', /^(?:START TRANSACTION|BEGIN)\b/],
-  ['commit', /^COMMIT$/],
-  ['checkpoint', /\bcheckpoint_\w*1\(/],
-  ['start', /\bstart_\w*1\(/],
-  ['take messages', /\boutbox_take_1\(/],
-  ['settle messages', /\boutbox_settle_1\(/],
-  ['cleanup', /\bcleanup_1\(/],
-];
+/** Statements of applications, and of their database layer about itself. */
+const OF_APPLICATIONS = /\bbooking\b/;
 
-/** Returns the kind of a statement of the engine. Undefined: it is none of its usual ones. */
+/**
+ * Returns the kind of a statement that the engine sends: its name in the store, the function of the schema that it calls, or
+ * else its text. Undefined: the application sent it.
+ */
 export function kindOf(text: string): string | undefined {
-  return BY_WORDS.find(([, words]) => words.test(text.trim()))?.[0] ?? NAMES.get(text.trim());
+  const sent = text.replace(/\/\*.*?\*\//g, '').trim();
+  if (sent === '' || OF_APPLICATIONS.test(sent)) return undefined;
+  if (/^(?:START TRANSACTION|BEGIN)\b/.test(sent)) return 'BEGIN';
+  return NAMES.get(sent) ?? /"saga"\.(\w+)_1\(/.exec(sent)?.[1] ?? sent.replace(/\s+/g, ' ');
 }
 
 /**
- * Gives each kind of statement each of its answers once: every second statement of a kind is answered with the next, and the
- * others are executed.
+ * Gives each kind of statement each of its answers once: every fourth statement of a kind is answered with the next, and the
+ * others are executed. A call may send two of a kind, and has to succeed when it is repeated.
  */
 export class EachOnce {
   /** How often a statement of each kind was answered. */
   readonly given = new Map<string, number>();
+  private readonly sent = new Map<string, number>();
   private readonly left = new Map<string, Answer[]>();
-  private readonly isNext = new Map<string, boolean>();
 
   constructor(private readonly answersOf: (kind: string) => readonly Answer[]) {}
 
-  /** How many answers this kind has yet to get. */
-  leftOf(kind: string): number {
-    return this.answersLeft(kind).length;
+  /** The kinds that were sent so often, and have yet to get an answer. */
+  unfinished(times: number): string[] {
+    return [...this.sent].flatMap(([kind, sent]) =>
+      sent >= times && this.answersLeft(kind).length > 0 ? [kind] : [],
+    );
   }
 
   readonly answerTo = (text: string): Answer | undefined => {
     const kind = kindOf(text);
     if (kind === undefined) return undefined;
-    const isNext = this.isNext.get(kind) ?? true;
-    this.isNext.set(kind, !isNext);
-    const answer = isNext ? this.answersLeft(kind).shift() : undefined;
+    const sent = this.sent.get(kind) ?? 0;
+    this.sent.set(kind, sent + 1);
+    const answer = sent % 4 === 0 ? this.answersLeft(kind).shift() : undefined;
     if (answer) this.given.set(kind, (this.given.get(kind) ?? 0) + 1);
     return answer;
   };

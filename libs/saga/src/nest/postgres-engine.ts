@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { GraphStore } from '../engine/ports/graph-store.js';
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
 import type { EngineOptions } from '../engine/engine-options.js';
@@ -72,8 +73,9 @@ export function postgresEngine(
     parts.grace,
     (statement) => engine.retrying(statement),
   );
+  const stored: GraphStore['stored'] = (sagas) => engine.retrying(() => graphs.stored(sagas));
   return {
-    ...{ engine, registry, options, graphs, cleanup, database: sql.database },
+    ...{ engine, registry, options, graphs: { stored }, cleanup, database: sql.database },
     list: standby && listOnStandby(standby, options, engine),
   };
 }

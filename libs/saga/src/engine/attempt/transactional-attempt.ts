@@ -111,10 +111,10 @@ export async function attemptInTransaction(
       const transient = failure
         ? isTransientFailure(failure, store) || store.isTransient(behind)
         : error instanceof NotNow || store.isOutage(error);
-      if (transient && staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);
-      if (host.isFenced) return undefined;
       // The result could not be encoded. That is no failure of the step.
       if (staged && error instanceof SagaCodecError) throw error;
+      if (staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);
+      if (host.isFenced) return undefined;
       // The method met it as well, and caught it.
       if (failure || error instanceof SagaTransactionError) inMethod += 1;
       if (staged && isSerializationFailure(error))
@@ -130,8 +130,8 @@ export async function attemptInTransaction(
 }
 
 /**
- * The connection was lost while the transaction was being committed: did it commit? Asked under the row's lock,
- * so that a commit still in progress is waited for.
+ * Returns whether a transaction has committed whose COMMIT failed: its connection was lost, or a pooler answered instead of the
+ * server. Asked under the row's lock, so that a commit still in progress is waited for.
  */
 async function wasCommitted(
   { step, action }: StepAttempt,
