@@ -113,7 +113,7 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
     in: 'RunWriter.unstorable',
     find: 'const isRefused = this.ports.store.refuses(error);',
     replace: 'const isRefused = true;',
-    killers: [specs('outages/each-answer.slow.spec')],
+    killers: [specs('outages/unknown-answers.spec')],
   },
   {
     name: 'wait for the end of listed outages only',
