@@ -95,8 +95,9 @@ export class OutageScene {
       `SELECT count(*)::int AS n FROM saga.instance WHERE name = 'report' AND status = 'completed'`,
     );
     if (reports!.n !== this.triggered) problems.push(`${this.triggered} triggered, ${reports!.n} reports`);
-    for (const { id, outcome } of this.handles) {
-      const { status } = await outcome();
+    // At once: the outcome of a saga that has ended is asked for together with others.
+    const ended = this.handles.map(async ({ id, outcome }) => ({ id, status: (await outcome()).status }));
+    for (const { id, status } of await Promise.all(ended)) {
       const charges = this.charges.get(id) ?? 0;
       const refunds = this.refunds.get(id) ?? [];
       const bookings = booked.get(id) ?? 0;

@@ -13,6 +13,14 @@ import { kindOf } from '../../support/unknown-answers.js';
 const apps = TestApps.onOwnDatabase();
 const ANSWERS = [...ONE_OF_EACH_CLASS, ...NO_CODE];
 
+test('an answer of each class that refuses no data, and none, costs time only, whichever statement is answered with it', async () => {
+  const answersOf = (kind: string) => (kind === 'COMMIT' ? [] : ANSWERS);
+  const { statuses, started, problems, failed } = await answeredOnce(apps, answersOf);
+  expect({ statuses, problems, failed }).toEqual({
+    ...{ statuses: { completed: started }, problems: [], failed: [] },
+  });
+});
+
 test('an answer of each class to COMMIT, in place of it and after it, is taken for what happened', async () => {
   const answersOf = (kind: string) => (kind === 'COMMIT' ? bothWays(ANSWERS) : []);
   const { statuses, started, problems, failed, kinds } = await answeredOnce(apps, answersOf);
