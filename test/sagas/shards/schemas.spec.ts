@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg, { type PoolClient } from 'pg';
 import { pgDatabase } from '../../../libs/saga/src/databases/pg/index.js';
 import {
@@ -73,8 +74,9 @@ class CrowdSaga {
   }
   @Step({ after: [], transactional: true }) async inside() {
     crowd.begun += 1;
-    // By now, the step of the other one has its connection if it can.
     await crowd.both.opened;
+    // By then, the step of the other one has its connection if it can.
+    await nextTurn();
     await crowd.pool.query('SELECT 1');
   }
 }
