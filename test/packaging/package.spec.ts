@@ -22,10 +22,11 @@ const TOOLS = join(ROOT, 'node_modules/.bin');
  * Shards, what is put back after a failover, watching, limits for each key, confirmed compensations and their pages: 100 kB
  * and 400 kB. Published figures of more measures: 10 kB packed and 40 kB unpacked.
  * Tables without the spaces that align them: 140 kB unpacked less.
- * The limit of real time in tests, and the check of the build that made a schema: 10 kB unpacked.
+ * The limit of real time in tests, and the check of the build that made a schema: 10 kB unpacked. The warnings of blocked slots,
+ * of modules without options and of two copies: 15 kB unpacked.
  * More than this has a reason, which the commit that raises the figure gives.
  */
-const BUDGET = { packed: 1_520_000, unpacked: 4_810_000 };
+const BUDGET = { packed: 1_520_000, unpacked: 4_825_000 };
 
 interface Manifest {
   readonly exports: Record<string, string | { readonly types: string; readonly default: string }>;

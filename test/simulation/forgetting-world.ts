@@ -279,8 +279,10 @@ export class ForgettingWorld implements EndOfWorld {
     let lastFailoverAt = -Infinity;
     const pass = () => new Promise<void>((resolve) => void timeline.after(dice.long(0.2, 50), resolve));
     const send = async (name: string, parameters: readonly unknown[]) => {
+      const known = era;
       await pass();
-      if (database.isDown) throw new ConnectionGone();
+      // A connection that was asked for before a failover was noticed is not used: what the statement relies on may be gone.
+      if (database.isDown || era !== known) throw new ConnectionGone();
       if (era !== database.era) {
         era = database.era;
         lastFailoverAt = clock.monotonic();

@@ -47,7 +47,6 @@ export class SagaEngine {
   /** The steps that operators have paused. */
   readonly pauses: StepPauses;
   private readonly parts: EngineParts;
-  private readonly claims: boolean;
 
   constructor(
     private readonly store: SagaStore,
@@ -60,7 +59,6 @@ export class SagaEngine {
     /** What the instances of this application's sagas go by, those of sagas that are not run here included. */
     readonly bindings = new SagaBindings(sagas, async () => []),
   ) {
-    this.claims = options.worker !== undefined && sagas.length > 0;
     this.parts = buildParts({ store, wakeup, definitions, bindings, log }, sagas, options);
     ({
       waiters: this.waiters,
@@ -88,7 +86,7 @@ export class SagaEngine {
 
   /** The scheduled poll. */
   tick(): void {
-    this.parts.recovery?.look(!this.claims);
+    this.parts.recovery?.look();
     this.parts.wakeups.tick();
   }
 

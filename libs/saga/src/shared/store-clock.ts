@@ -10,6 +10,8 @@ const NOTICED_MS = 1_000;
 export class StoreClock {
   /** How often it was set back. */
   setBacks = 0;
+  /** When the last answer arrived; monotonic time. */
+  answeredAt = -Infinity;
   private offset: number | undefined;
 
   constructor(private readonly clock: Pick<Clock, 'monotonic' | 'wall'>) {}
@@ -21,7 +23,8 @@ export class StoreClock {
    * @param sentAt monotonic time, not after the database read its clock
    */
   observe(storeNow: number, sentAt: number): void {
-    const [least, most] = [storeNow - this.clock.monotonic(), storeNow - sentAt];
+    this.answeredAt = this.clock.monotonic();
+    const [least, most] = [storeNow - this.answeredAt, storeNow - sentAt];
     if (this.offset !== undefined && this.offset - most > NOTICED_MS) this.setBacks += 1;
     if (this.offset === undefined || this.offset < least || this.offset > most) this.offset = least;
   }

@@ -113,7 +113,6 @@ test('an answer is not late because this process, or the machine, stood still me
 });
 
 describe('what is asked at the same time', () => {
-
   test.each([
     ['takes all its time', '$match(input, /^(a+)+$/)', /took longer/],
     ['takes all the memory', '$uppercase($pad(input, 500000000))', /needs more than|took longer/],

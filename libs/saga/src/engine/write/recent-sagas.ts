@@ -141,19 +141,9 @@ export class RecentSagas {
     return this.queue.all().filter(({ isForgotten }) => !isForgotten);
   }
 
-  /** Is something kept that is older than the window? */
-  get hasOutlived(): boolean {
-    const { first } = this.queue;
-    return first !== undefined && first.queuedAt < this.oldest;
-  }
-
-  private get oldest(): number {
-    return this.clock.monotonic() - this.bounds.window;
-  }
-
   /** Forgets what is too old, or too much. */
   trim(): void {
-    const { oldest } = this;
+    const oldest = this.clock.monotonic() - this.bounds.window;
     for (let entry = this.queue.first; entry; entry = this.queue.first) {
       if (!entry.isForgotten && entry.queuedAt >= oldest && this.bytes <= this.bounds.bytes) break;
       this.queue.shift();

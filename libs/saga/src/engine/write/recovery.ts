@@ -20,6 +20,8 @@ const BATCH = 200;
 const LANES = 4;
 /** No saga is claimed for so long (ms) after a failover was noticed: other processes have something to put back as well. */
 const CLAIM_GRACE = 3_000;
+/** A process that has something to put back asks the database after so long (ms) without an answer. Less than the grace. */
+const SILENCE = 1_500;
 
 /**
  * Puts back what a failover has lost and this process still knows: what it has started and run lately. As long as that is in
@@ -33,6 +35,9 @@ export class Recovery {
   private handled = -Infinity;
   private running: Promise<void> | undefined;
   private isHastened = false;
+  private isLooking = false;
+  /** When the database answered the last look; monotonic time. */
+  private answeredAt = -Infinity;
 
   constructor(
     bounds: RecoveryBounds,
@@ -63,19 +68,33 @@ export class Recovery {
   }
 
   /**
-   * The scheduled look. Nothing is forgotten while the database cannot be reached: an outage may be longer than the window,
-   * and end with a failover.
-   * @param asks this process may send nothing to the database by itself, and would not notice a failover
+   * The scheduled look. A process that the database has not answered lately asks it something: it would not notice a failover
+   * before others claim what it has to put back. Nothing is forgotten while the database cannot be reached: an outage may be
+   * longer than the window, and end with a failover.
    */
-  look(asks: boolean): void {
-    const { recent } = this;
-    if (recent.size === 0) return;
-    const asked = asks || recent.hasOutlived ? this.ports.store.revisions([]) : Promise.resolve();
+  look(): void {
+    if (this.recent.size === 0 || this.isLooking) return;
+    this.isLooking = true;
     // If it fails, the next look asks again.
-    void asked
-      .then(() => this.ready())
-      .then(() => recent.trim())
-      .catch(() => undefined);
+    void this.looked()
+      .catch(() => undefined)
+      .finally(() => (this.isLooking = false));
+  }
+
+  private async looked(): Promise<void> {
+    const { store, storeClock, clock } = this.ports;
+    const silence = clock.monotonic() - Math.max(this.answeredAt, storeClock.answeredAt);
+    if (silence >= SILENCE) {
+      try {
+        await store.revisions([]);
+      } catch (error) {
+        // The first statement that fails may be the one by which a failover is noticed.
+        if (this.ready() === undefined) throw error;
+      }
+      this.answeredAt = clock.monotonic();
+    }
+    await this.ready();
+    this.recent.trim();
   }
 
   /** From now on, transient errors are final. */
