@@ -24,10 +24,15 @@ async function takeCalls(): Promise<never> {
   for (;;) {
     // A call that is taken may make others.
     if (calls.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-    const taken = calls;
-    calls = [];
-    for (const call of taken) isolated(call);
+    takeEach();
   }
+}
+
+/** A function of its own: while the loop waits, its variables stay, and would hold all that the last calls refer to. */
+function takeEach(): void {
+  const taken = calls;
+  calls = [];
+  for (const call of taken) isolated(call);
 }
 
 void takeCalls();
