@@ -40,14 +40,14 @@ async function main(): Promise<number> {
   if (values.part) return playPart();
   if (values.seed !== undefined) return playOne(numberOf('seed'));
   const began = performance.now();
-  const played = await playAll(began);
+  const { all: played, isWhole } = await playAll(began);
   console.log(textOf(played, began));
   for (const seed of played.failed.slice(0, REPORTED)) console.log(`\n${await reportOf(seed)}`);
   if (played.failed.length > 0)
     console.log(
       `\nFailing seeds: ${played.failed.join(', ')}. Keep each of them, with what was wrong, in ${KEPT_IN}`,
     );
-  return played.failed.length;
+  return played.failed.length + Number(!isWhole);
 }
 
 async function playOne(seed: number): Promise<number> {
@@ -68,7 +68,7 @@ async function playPart(): Promise<number> {
 }
 
 /** The seeds in as many processes as there are processors. */
-async function playAll(began: number): Promise<Played> {
+async function playAll(began: number): Promise<{ readonly all: Played; readonly isWhole: boolean }> {
   const [count, from, jobs] = [numberOf('seeds'), numberOf('from'), Math.max(1, numberOf('jobs'))];
   const share = Math.ceil(count / jobs);
   let all = NOTHING;
@@ -91,8 +91,10 @@ async function playAll(began: number): Promise<Played> {
       });
     });
   });
-  await Promise.all(parts);
-  return all;
+  // What the others have found is reported as well if one of them has ended with an error.
+  const lost = (await Promise.allSettled(parts)).filter((part) => part.status === 'rejected');
+  for (const { reason } of lost) console.log(String(reason));
+  return { all, isWhole: lost.length === 0 };
 }
 
 function textOf({ seeds, sagas, time, failed, waiting }: Played, began: number): string {

@@ -24,10 +24,13 @@ export async function playSeeds(
   let all: Played = NOTHING;
   let since: Played = NOTHING;
   for (let seed = from; seed < from + count; seed += 1) {
-    const { violations, sagas, took, waiting } = await simulate(scenarioOf(seed));
+    const { violations, sagas, took, waiting } = await simulate(scenarioOf(seed)).catch((error: unknown) => {
+      throw new Error(`Seed ${seed} ended with an error`, { cause: error });
+    });
     const failed = violations.length > 0 ? [seed] : [];
     since = sum(since, { seeds: 1, sagas, time: took, failed, waiting: waiting.length > 0 ? 1 : 0 });
-    if (since.seeds < 100 && seed < from + count - 1) continue;
+    // A failed seed is reported at once: the process may end before the next report.
+    if (since.seeds < 100 && failed.length === 0 && seed < from + count - 1) continue;
     onProgress(since);
     all = sum(all, since);
     since = NOTHING;
