@@ -73,7 +73,7 @@ describe('saga run', () => {
     await cp(join(LIBRARY, 'dist'), path('lib/dist'), { recursive: true });
     await cp(join(LIBRARY, 'package.json'), path('lib/package.json'));
     await mkdir(path('lib/node_modules/@nestjs'), { recursive: true });
-    const needed = ['yaml', 'jsonata', 'undici', 'ajv', 'reflect-metadata', 'rxjs'];
+    const needed = ['croner', 'yaml', 'jsonata', 'undici', 'ajv', 'reflect-metadata', 'rxjs'];
     needed.push('@nestjs/common', '@nestjs/core');
     await symlink(join(LIBRARY, 'node_modules/uuid'), path('lib/node_modules/uuid'));
     for (const name of needed) await symlink(join(MODULES, name), path(`lib/node_modules/${name}`));

@@ -144,7 +144,7 @@ describe('without optional packages', () => {
     await cp(join(LIBRARY, 'package.json'), join(lib, 'package.json'));
     await mkdir(join(lib, 'node_modules/@nestjs'), { recursive: true });
     await symlink(join(LIBRARY, 'node_modules/uuid'), join(lib, 'node_modules/uuid'));
-    const needed = ['yaml', 'jsonata', 'undici', 'ajv', 'pg', 'reflect-metadata', 'rxjs'];
+    const needed = ['croner', 'yaml', 'jsonata', 'undici', 'ajv', 'pg', 'reflect-metadata', 'rxjs'];
     for (const name of [...needed, '@nestjs/common', '@nestjs/core']) await link(name);
     bin = join(lib, 'dist/cli/saga.js');
   });

@@ -1,29 +1,23 @@
 import { type Mutant, specs } from './mutant.js';
 
 /** Mutants of schedules: which ticks start a saga, and when. */
-const times = [specs('schedule/cron-times')];
+const times = [specs('schedule/read-schedule')];
 const decided = [specs('schedule/decide-ticks'), specs('simulation/schedules')];
 const locked = [specs('schedule/saga-schedules')];
 const processes = [specs('simulation/schedules')];
 
 export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   {
-    name: 'run a repeated time whenever the schedule is looked at',
-    find: ': (instants[0] ?? jump!) > after',
-    replace: ': (instants.at(-1) ?? jump!) > after',
+    name: 'read a cron expression in UTC, whatever the time zone',
+    find: "new Cron(cron, { timezone, mode: '5-or-6-parts', paused: true })",
+    replace: "new Cron(cron, { timezone: 'UTC', mode: '5-or-6-parts', paused: true })",
     killers: times,
   },
   {
-    name: 'leave out the second of two repeated hours',
-    find: 'return this.everyHour ? Math.min(next, this.repeatedAfter(after)) : next;',
-    replace: 'return next;',
-    killers: times,
-  },
-  {
-    name: 'take a local time that does not exist for one that does',
-    find: 'const shown = instants.filter((instant) => this.wallAt(instant) === wall).sort((a, b) => a - b);',
-    replace: 'const shown = instants.sort((a, b) => a - b);',
-    killers: times,
+    name: 'take a date for a cron expression',
+    find: "if (times.getOnce()) throw new Error('it is a date');",
+    replace: '',
+    killers: [specs('sagas/schedules/schedules')],
   },
   {
     name: 'start a saga before its tick',

@@ -161,9 +161,10 @@ test('only a saga with a schedule has one, and a process without a worker runs n
 
 test.each<[Record<string, unknown>, string]>([
   [{ cron: undefined }, 'schedule.cron is undefined'],
-  [{ cron: '0 2 * *' }, 'Too few fields'],
-  [{ cron: '0 25 * * *' }, 'out of range'],
-  [{ cron: '0 0 30 2 *' }, 'stands for no time in the next eight years'],
+  [{ cron: '0 2 * *' }, 'exactly five, six, or seven'],
+  [{ cron: '0 25 * * *' }, 'Invalid value for hour: 25'],
+  [{ cron: '0 0 30 2 *' }, 'stands for no time'],
+  [{ cron: '2027-01-01T00:00:00' }, 'it is a date'],
   [{ timezone: 'Europe/Bonn' }, "schedule.timezone is 'Europe/Bonn'"],
   [{ timezone: 2 }, 'schedule.timezone is 2'],
   [{ overlap: 'wait' }, "give 'skip' or 'queue' or 'allow'"],

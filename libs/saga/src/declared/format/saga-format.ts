@@ -266,7 +266,7 @@ export const SAGA_FIELDS = {
         about: "What happens to ticks at which no process was running. Default: 'last'.",
       },
     },
-    about: 'Starts a saga at each time of a cron expression. It requires @nestjs/schedule. Default: none.',
+    about: 'Starts a saga at each time of a cron expression. Default: none.',
   },
   sla: { ...DURATION, about: 'The time after which an unfinished saga is overdue. Default: none.' },
   onFailure: {

@@ -47,7 +47,7 @@ export interface SagaOptions {
   timeout?: Duration | StartTimeOf;
   /**
    * Starts a saga at each time of a cron expression, one in all processes together. If a process has several versions,
-   * the highest one's schedule applies. It requires the package `@nestjs/schedule`. Default: none.
+   * the highest one's schedule applies. Default: none.
    */
   schedule?: ScheduleOptions;
   /**

@@ -10,7 +10,8 @@ export interface ScheduleTick {
 export interface ScheduleOptions {
   /**
    * A cron expression of five fields (minute, hour, day of the month, month, day of the week), or of six with seconds
-   * first, as `@Cron()` of `@nestjs/schedule` takes it. That package must be installed.
+   * first. The package croner reads it; `L` is the last day of the month, and `MON#1` the first Monday. If it names hours,
+   * a local time that is skipped when the clock is put forward counts at that moment, and one that comes twice counts once.
    */
   cron: string;
   /** The IANA time zone of the expression, such as `'Europe/Berlin'`. Default: `'UTC'`. */

@@ -1,10 +1,8 @@
+import { Cron } from 'croner';
 import type { Report } from '../../shared/diagnostic.js';
 import { shown } from '../../shared/shown-value.js';
 import type { OptionReader } from '../options/option-reader.js';
-import { type CronTime, CronTimes } from './cron-times.js';
-import { loadCron } from './load-cron.cjs';
 import type { SagaSchedule, ScheduleOptions } from '../options/schedule-options.js';
-import { ZoneClock } from './zone-clock.js';
 
 const SCHEDULE_OPTIONS = [
   'cron',
@@ -39,64 +37,54 @@ export function readSchedule(
       "set overlap to 'allow', or remove lockKey",
     );
   const input = read.function(options.input, 'schedule.input');
-  const zone = readZone(options.timezone ?? 'UTC', report);
-  const times = zone && readCron(options.cron, zone, report);
-  if (!times) return undefined;
+  const timezone = options.timezone ?? 'UTC';
+  const next = isZone(timezone, report) ? readCron(options.cron, timezone, report) : undefined;
+  if (!next) return undefined;
   return {
-    ...{ cron: options.cron!, timezone: options.timezone ?? 'UTC', overlap, catchUp },
+    ...{ cron: options.cron!, timezone, overlap, catchUp, next },
     ...(input && { input }),
-    next: (after) => times.next(after),
   };
 }
 
-function readZone(timezone: unknown, report: Report): ZoneClock | undefined {
+function isZone(timezone: unknown, report: Report): timezone is string {
   try {
-    if (typeof timezone === 'string') return new ZoneClock(timezone);
+    if (typeof timezone === 'string' && new Intl.DateTimeFormat('en', { timeZone: timezone })) return true;
   } catch {
-    // Reported below, as what is no text is.
+    // The report below covers an unknown name, too.
   }
   report(
     `@Saga schedule.timezone is ${shown(timezone)}`,
     "give an IANA time zone, such as 'Europe/Berlin' or 'UTC'",
   );
-  return undefined;
+  return false;
 }
 
-function readCron(cron: unknown, zone: ZoneClock, report: Report): CronTimes | undefined {
+/** Undefined: the expression is invalid or has no tick, and is reported. */
+function readCron(cron: unknown, timezone: string, report: Report): SagaSchedule['next'] | undefined {
   if (typeof cron !== 'string') {
     report(`@Saga schedule.cron is ${shown(cron)}`, CRON_EXAMPLE);
     return undefined;
   }
-  const Time = cronTime(report);
-  if (!Time) return undefined;
-  let times: CronTimes;
+  let next: SagaSchedule['next'];
   try {
-    times = new CronTimes(new Time(cron), zone);
+    next = ticksOf(cron, timezone);
   } catch (error) {
     report(`@Saga schedule.cron ${shown(cron)} cannot be read: ${(error as Error).message}`, CRON_EXAMPLE);
     return undefined;
   }
-  try {
-    times.next(Date.now());
-  } catch {
-    report(
-      `@Saga schedule.cron ${shown(cron)} stands for no time in the next eight years`,
-      'give days that the months have',
-    );
-    return undefined;
-  }
-  return times;
+  if (next(Date.now()) < Infinity) return next;
+  report(`@Saga schedule.cron ${shown(cron)} stands for no time`, 'give days that the months have');
+  return undefined;
 }
 
-function cronTime(report: Report): (new (expression: string) => CronTime) | undefined {
-  try {
-    return (loadCron() as { CronTime: new (expression: string) => CronTime }).CronTime;
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'MODULE_NOT_FOUND') throw error;
-    report(
-      '@Saga schedule requires the package @nestjs/schedule, which is not installed',
-      'run npm install @nestjs/schedule',
-    );
-    return undefined;
-  }
+/**
+ * Returns the first tick after a time (both in ms since the epoch; Infinity: there is none). If the expression names hours,
+ * a local time that the clock is put forward past counts at that moment, and one that comes twice counts once. If the
+ * expression runs in every hour, it runs in both of two repeated hours, and leaves out times that do not exist.
+ * @throws Error if the expression is invalid
+ */
+export function ticksOf(cron: string, timezone: string): SagaSchedule['next'] {
+  const times = new Cron(cron, { timezone, mode: '5-or-6-parts', paused: true });
+  if (times.getOnce()) throw new Error('it is a date');
+  return (after) => times.nextRun(new Date(after))?.getTime() ?? Infinity;
 }

@@ -1,14 +1,10 @@
-import { type CronTime, CronTimes } from './cron-times.js';
-import { loadCron } from './load-cron.cjs';
-import { ZoneClock } from './zone-clock.js';
-
-const { CronTime: Time } = loadCron() as { CronTime: new (expression: string) => CronTime };
+import { ticksOf } from './read-schedule.js';
 
 function ticks(cron: string, timezone: string, from: string, count: number): string[] {
-  const times = new CronTimes(new Time(cron), new ZoneClock(timezone));
+  const next = ticksOf(cron, timezone);
   const found: string[] = [];
   for (let after = Date.parse(from); found.length < count;) {
-    after = times.next(after);
+    after = next(after);
     found.push(new Date(after).toISOString().replace('.000Z', 'Z'));
   }
   return found;
@@ -132,7 +128,7 @@ describe('The ticks of a cron expression', () => {
       }
   });
 
-  test('are seconds, months, names of days and lists as @nestjs/schedule reads them', () => {
+  test('are seconds, months, names of days and lists as @Cron() of @nestjs/schedule reads them', () => {
     expect(ticks('*/20 * * * * *', 'UTC', '2026-01-01T00:00:05.500Z', 3)).toEqual([
       ...['2026-01-01T00:00:20Z', '2026-01-01T00:00:40Z', '2026-01-01T00:01:00Z'],
     ]);

@@ -1,2 +1,0 @@
-/** Throws with the code MODULE_NOT_FOUND if `@nestjs/schedule` is not installed. */
-export declare function loadCron(): unknown;
