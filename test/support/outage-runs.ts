@@ -15,6 +15,9 @@ const STEPS = ['charge', 'book', 'pack', 'ship'];
 /** How often everything is done at least: until each of its statements has been sent. */
 const MIN_ROUNDS = 10;
 
+/** How long (ms) a caller may be answered with errors: it repeats a call for 30 s, and then it fails, as in any outage. */
+const PATIENCE = 15_000;
+
 /** Answers without a SQLSTATE. */
 export const NO_CODE: readonly Answer[] = [{}, { severity: 'FATAL' }];
 
@@ -65,16 +68,24 @@ export function answeredOnce(
 ): Promise<Outcome> {
   return inScene(apps, '2s', async (scene) => {
     const each = new EachOnce(answersOf);
-    scene.proxy.answerTo = each.answerTo;
+    /** When what each caller does now began. */
+    const began = new Map<object, number>();
+    const isPatient = () => [...began.values()].every((time) => performance.now() - time < PATIENCE);
+    scene.proxy.answerTo = (text) => (isPatient() ? each.answerTo(text) : undefined);
     let rounds = 0;
     let hasFailed = false;
     const isOver = () => hasFailed || (rounds >= MIN_ROUNDS && each.unfinished(rounds).length === 0);
     const again = async (work: () => Promise<void>, isRound: boolean) => {
       try {
-        for (; !isOver(); rounds += Number(isRound)) await work();
+        for (; !isOver(); rounds += Number(isRound)) {
+          began.set(work, performance.now());
+          await work();
+        }
       } catch (error) {
         hasFailed = true;
         throw error;
+      } finally {
+        began.delete(work);
       }
     };
     // One by one: what is sent at the same time shares a statement.
