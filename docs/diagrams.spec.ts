@@ -32,8 +32,8 @@ describe.each(PAGES)('the diagrams of %s', (name) => {
   const readPage = () => readFileSync(path, 'utf8');
   const sagas = sagasOf(readPage());
 
-  test('are what the classes above them are (UPDATE_DIAGRAMS=1 draws them anew)', () => {
-    if (process.env.UPDATE_DIAGRAMS) writeFileSync(path, redrawn(readPage(), sagas));
+  test('are what the classes above them are (npm run generate)', () => {
+    if (process.env.GENERATE) writeFileSync(path, redrawn(readPage(), sagas));
     for (const { saga, text } of diagramsOf(readPage(), sagas)) {
       expect(text).toBe(mermaidOf(describeSaga(sagas.get(saga)!)));
     }

@@ -15,11 +15,11 @@ const NO_OPTIONS = [
 
 describe('the page of all options', () => {
   const declared = new DeclaredOptions(fileURLToPath(new URL('../libs/saga/src', import.meta.url)));
-  if (process.env.UPDATE_OPTIONS) writeFileSync(PAGE, redrawn(readFileSync(PAGE, 'utf8'), declared));
+  if (process.env.GENERATE) writeFileSync(PAGE, redrawn(readFileSync(PAGE, 'utf8'), declared));
   const tables = tablesOf(readFileSync(PAGE, 'utf8'));
 
   test.each(tables.map((table) => [table.of, table] as const))(
-    'has every option of %s, with its type, default and purpose, and no other (UPDATE_OPTIONS=1 draws it anew)',
+    'has every option of %s, with its type, default and purpose, and no other (npm run generate)',
     (_, { of, beyond, rows }) => {
       expect(rows.map(({ more: _more, ...row }) => row)).toEqual(declared.of(of, beyond));
     },

@@ -33,11 +33,11 @@ describe.each(PAGES)('the code of $page', ({ folder, name, page }) => {
     expect(foreign).toEqual([]);
   });
 
-  test('has diagrams of its sagas as they are (UPDATE_DIAGRAMS=1 draws them anew)', async () => {
+  test('has diagrams of its sagas as they are (npm run generate)', async () => {
     const [main] = modules.filter((file) => basename(file) === basename(name, '.md').concat('.ts'));
     const exported = (await import(main!)) as Record<string, Type>;
     const drawn = redrawn(readFileSync(path, 'utf8'), exported);
-    if (process.env.UPDATE_DIAGRAMS) writeFileSync(path, drawn);
+    if (process.env.GENERATE) writeFileSync(path, drawn);
     expect(readFileSync(path, 'utf8')).toBe(drawn);
   });
 });

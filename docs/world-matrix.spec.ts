@@ -6,7 +6,7 @@ import { WORLD } from '../test/world/settings.js';
 const PAGE = fileURLToPath(new URL('compatibility.md', import.meta.url));
 const TABLE = /(?<=<!-- world matrix -->\n\n)[^]*?(?=\n<!-- end -->)/;
 
-test('docs/compatibility.md shows each row of the world matrix, and what the engine does under it (UPDATE_WORLD=1 draws it anew)', async () => {
+test('docs/compatibility.md shows each row of the world matrix, and what the engine does under it (npm run generate)', async () => {
   const rows = WORLD.map(({ name, settings, pooler, does }) => {
     const setting = settings && !pooler ? `\`${name}\`` : name;
     return `| ${setting} | ${does} |`;
@@ -14,7 +14,7 @@ test('docs/compatibility.md shows each row of the world matrix, and what the eng
   const lines = ['| Setting | What the engine does |', '| --- | --- |', ...rows];
   const { code: table } = await format(PAGE, lines.join('\n'));
   const page = readFileSync(PAGE, 'utf8');
-  if (process.env.UPDATE_WORLD)
+  if (process.env.GENERATE)
     writeFileSync(
       PAGE,
       page.replace(TABLE, () => table),

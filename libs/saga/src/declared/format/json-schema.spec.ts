@@ -7,14 +7,13 @@ import { sagaJsonSchema } from './json-schema.js';
 
 const FILE = resolve('libs/saga/src/declared/declared-saga.schema.json');
 const text = `${JSON.stringify(sagaJsonSchema(), undefined, 2)}\n`;
-if (process.env.UPDATE_SCHEMA) writeFileSync(FILE, text);
+if (process.env.GENERATE) writeFileSync(FILE, text);
 
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(sagaJsonSchema());
 const GET = 'http: { url: "http://stock/" }';
 
 describe('the published JSON Schema', () => {
-  // UPDATE_SCHEMA=1 npm run test:only -- declared/format/json-schema
-  test('is that of the reader', () =>
+  test('is that of the reader (npm run generate)', () =>
     expect(JSON.parse(readFileSync(FILE, 'utf8'))).toEqual(JSON.parse(text)));
 
   test.each([
