@@ -1,8 +1,15 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
-import { OptionReader } from '../definition/options/option-reader.js';
-import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
+import * as kind from '../definition/options/kinds.js';
+import {
+  optional,
+  OptionReader,
+  type OptionsRead,
+  type OptionTable,
+  withDefault,
+} from '../definition/options/option-reader.js';
+import { withoutProblems } from '../definition/options/read-options.js';
+import type { Report } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
-import { serializeError } from '../engine/payload/serialize-error.js';
 import { SagaConfigurationError } from '../errors.js';
 
 /** An action that an operator requests in the admin. */
@@ -87,10 +94,23 @@ export interface SagaAdminRoutes {
   imports?: ModuleMetadata['imports'];
 }
 
-export type ResolvedAdminOptions = SagaAdminModuleOptions & { readonly origins: readonly string[] };
+export type ResolvedAdminOptions = OptionsRead<typeof OPTIONS>;
 
 export const DEFAULT_PATH = 'sagas';
-const OPTIONS = ['authorize', 'operator', 'origins', 'title'] satisfies (keyof SagaAdminModuleOptions)[];
+const isOrigin = (one: unknown) =>
+  typeof one === 'string' && URL.canParse(one) && new URL(one).origin === one;
+const OPTIONS = {
+  authorize: optional(kind.func<NonNullable<SagaAdminModuleOptions['authorize']>>()),
+  operator: optional(kind.func<NonNullable<SagaAdminModuleOptions['operator']>>()),
+  origins: withDefault(
+    kind.checked<readonly string[]>(
+      (origins) => Array.isArray(origins) && origins.every(isOrigin),
+      "give an array of origins without paths, such as ['https://ops.example.com']",
+    ),
+    [],
+  ),
+  title: optional(kind.text),
+} satisfies OptionTable<SagaAdminModuleOptions>;
 /** No spaces, parameters or wildcards; they would be the router's. */
 const PATH = /^[\w.~-]+(\/[\w.~-]+)*$/;
 
@@ -102,26 +122,10 @@ export function withAdminDefaults(
   given: SagaAdminModuleOptions,
   routes: Partial<SagaAdminRoutes>,
 ): ResolvedAdminOptions {
-  const problems: string[] = [];
-  const report = (problem: string, fix: string): void =>
-    void problems.push(textOfDiagnostic({ problem, fix }));
-  let options: SagaAdminModuleOptions = {};
-  let origins: readonly string[] = [];
-  try {
+  return withoutProblems('SagaAdminModule.register', SagaConfigurationError, (report) => {
     checkRoutes(routes, report);
-    const read = new OptionReader(report);
-    options = read.options(given, OPTIONS);
-    read.function(options.authorize, 'authorize');
-    read.function(options.operator, 'operator');
-    origins = readOrigins(options.origins, report);
-    if (options.title !== undefined && typeof options.title !== 'string')
-      report(`title is ${shown(options.title)}`, 'give a string');
-  } catch (error) {
-    problems.push(`the options could not be read: ${serializeError(error).message}`);
-  }
-  if (problems.length > 0)
-    throw new SagaConfigurationError(`SagaAdminModule.register: ${textOfProblems(problems)}`);
-  return { ...options, origins };
+    return new OptionReader(report).read(OPTIONS, given);
+  });
 }
 
 /** Returns the path without leading and trailing slashes. withAdminDefaults reports an invalid path. */
@@ -134,8 +138,6 @@ export function guardsOf({ guards }: Partial<SagaAdminRoutes>): NonNullable<type
   const given: unknown = guards;
   return Array.isArray(given) && given.every(isGuard) ? guards! : [];
 }
-
-type Report = (problem: string, fix: string) => void;
 
 function checkRoutes(routes: Partial<SagaAdminRoutes>, report: Report): void {
   const { path, guards } = routes;
@@ -154,16 +156,4 @@ function isGuard(guard: unknown): boolean {
   return (
     typeof guard === 'function' || typeof (guard as Partial<CanActivate> | null)?.canActivate === 'function'
   );
-}
-
-function readOrigins(given: unknown, report: Report): readonly string[] {
-  if (given === undefined) return [];
-  const isOrigin = (one: unknown) =>
-    typeof one === 'string' && URL.canParse(one) && new URL(one).origin === one;
-  if (Array.isArray(given) && given.every(isOrigin)) return given as string[];
-  report(
-    `origins is ${shown(given)}`,
-    "give an array of origins without paths, such as ['https://ops.example.com']",
-  );
-  return [];
 }

@@ -1,5 +1,5 @@
-import { codecProblem } from '../nest/codec-problem.js';
-import type { PayloadCodec } from '../store/coded/payload-codec.js';
+import { shown } from '../shared/shown-value.js';
+import { CODEC_RULE, isCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
 import { option, type ValuesOf } from './command.js';
 import { importFile } from './import-file.js';
 import { CannotTell, UsageError } from './usage-error.js';
@@ -22,8 +22,7 @@ export async function readCodec({
   const given = (exported as { default?: unknown } | undefined)?.default ?? exported;
   const codec: unknown = typeof given === 'function' ? await (given as () => unknown)() : given;
   if (codec === undefined) throw new UsageError(`${path} has no default export`);
-  const flaw = codecProblem(codec);
-  if (flaw) throw new UsageError(`${path}: ${flaw.join('; ')}`);
+  if (!isCodec(codec)) throw new UsageError(`${path}: codec is ${shown(codec)}; ${CODEC_RULE}`);
   return codec as PayloadCodec;
 }
 

@@ -1,17 +1,34 @@
-import { type Duration, LONGEST_TIMER, readDuration } from '../definition/options/duration.js';
-import { OptionReader } from '../definition/options/option-reader.js';
-import type { ResolvedRetryPolicy, RetryPolicy } from '../definition/options/retry-policy.js';
-import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
+import { type Duration, LONGEST_TIMER } from '../definition/options/duration.js';
+import * as kind from '../definition/options/kinds.js';
+import {
+  type Kind,
+  optional,
+  OptionReader,
+  type OptionTable,
+  withDefault,
+} from '../definition/options/option-reader.js';
+import { withoutProblems } from '../definition/options/read-options.js';
+import {
+  policyOf,
+  RETRY_POLICY,
+  type ResolvedRetryPolicy,
+  type RetryPolicy,
+} from '../definition/options/retry-policy.js';
+import type { Report } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaConfigurationError } from '../errors.js';
-import { serializeError } from '../engine/payload/serialize-error.js';
-import { codecProblem } from '../nest/codec-problem.js';
-import { readDatabase } from '../nest/database-options.js';
-import { readShards, type ShardDatabase, type ShardsRead } from '../nest/shards/shard-options.js';
+import { DATABASE_OPTIONS, readDatabase } from '../nest/database-options.js';
+import { leaseTime, pollTime, shutdownTime } from '../nest/saga.options.js';
+import {
+  readShards,
+  SHARD_OPTIONS,
+  type ShardDatabase,
+  type ShardsRead,
+} from '../nest/shards/shard-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
-import type { PayloadCodec } from '../store/coded/payload-codec.js';
+import { payloadCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
-import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
+import { schemaName } from '../store/postgres/connection/schema-name.js';
 import type { MessageTransport } from './relay/message-transport.js';
 import { ClientProxyTransport } from './transports/client-proxy.transport.js';
 import type { EventClient } from './transports/emitted.js';
@@ -122,123 +139,83 @@ export interface ResolvedRelayOptions {
   readonly shutdownTimeout: number;
 }
 
-const OPTIONS = [
-  ...(['database', 'dataSource', 'shards', 'schema', 'migrate', 'transport', 'client'] as const),
-  ...(['relay', 'outbox', 'inbox', 'maxPayloadBytes', 'codec'] as const),
-] satisfies (keyof SagaMessagingModuleOptions)[];
-const RELAY_OPTIONS = [
-  ...(['batch', 'concurrency', 'lease', 'pollInterval'] as const),
-  ...(['sendTimeout', 'retry', 'shutdownTimeout'] as const),
-] satisfies (keyof RelayOptions)[];
-const RETRY_OPTIONS: (keyof RetryPolicy)[] = ['attempts', 'delay', 'factor', 'maxDelay', 'jitter', 'retryIf'];
-const EXAMPLE = 'a policy such as { attempts: 10 }';
-const RETRY = { attempts: 10, delay: '1s', maxDelay: '5m' } as const;
 /** A page is bounded in bytes, too. */
 const LARGEST_BATCH = 1_000_000;
-const SHORTEST_LEASE = 100;
-const SHORTEST_POLL = 10;
+
+const { backoff: _backoff, retryIf: _retryIf, ...POLICY } = RETRY_POLICY;
+/** A policy of the relay, which has defaults of its own. */
+const relayRetry: Kind<Partial<RelayOptions['retry']>, ResolvedRetryPolicy> = {
+  read: (value, option, reader) => {
+    const policy = reader.below(RELAY_RETRY, value, option, 'a policy such as { attempts: 10 }');
+    return policy && policyOf(policy, option, reader);
+  },
+};
+const RELAY_RETRY = {
+  ...POLICY,
+  attempts: withDefault(kind.count(), 10),
+  delay: withDefault(kind.duration(), '1s'),
+  maxDelay: withDefault(kind.duration(), '5m'),
+} satisfies OptionTable<RelayOptions['retry']>;
+const RELAY_OPTIONS = {
+  batch: withDefault(kind.count(1, LARGEST_BATCH), 1_000),
+  concurrency: withDefault(kind.count(), 8),
+  lease: withDefault(leaseTime, '30s'),
+  pollInterval: withDefault(pollTime, '1s'),
+  sendTimeout: withDefault(kind.duration({ least: 1, longest: LONGEST_TIMER }), '30s'),
+  retry: withDefault(relayRetry, {}),
+  shutdownTimeout: withDefault(shutdownTime, '10s'),
+} satisfies OptionTable<RelayOptions>;
+const OUTBOX_OPTIONS = {
+  retention: optional(kind.duration({ least: 1 })),
+} satisfies OptionTable<OutboxOptions>;
+const INBOX_OPTIONS = {
+  retention: withDefault(kind.duration({ least: 1 }), '14d'),
+} satisfies OptionTable<InboxOptions>;
+const OPTIONS = {
+  ...DATABASE_OPTIONS,
+  shards: SHARD_OPTIONS.shards,
+  schema: withDefault(schemaName, DEFAULT_SCHEMA),
+  migrate: withDefault(kind.flag, true),
+  // `transportOf` checks them together.
+  transport: optional(kind.anything<MessageTransport>()),
+  client: optional(kind.anything<EventClient>()),
+  relay: withDefault(kind.orFalse(kind.object(RELAY_OPTIONS, 'false, or an object of its options')), {}),
+  outbox: withDefault(kind.object(OUTBOX_OPTIONS, 'an object of its options'), {}),
+  inbox: withDefault(kind.object(INBOX_OPTIONS, 'an object of its options'), {}),
+  maxPayloadBytes: withDefault(kind.count(), 2 ** 20),
+  codec: optional(payloadCodec),
+} satisfies OptionTable<SagaMessagingModuleOptions>;
 
 /**
  * Returns the options with defaults.
  * @throws SagaConfigurationError that names all invalid options, their values and how to fix them
  */
-export function withMessagingDefaults(options: SagaMessagingModuleOptions): ResolvedMessagingOptions {
-  const problems: string[] = [];
-  let read: ResolvedMessagingOptions | undefined;
-  try {
-    read = readMessagingOptions(options, (problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
-  } catch (error) {
-    problems.push(`the options could not be read: ${serializeError(error).message}`);
-  }
-  if (read && problems.length === 0) return read;
-  throw new SagaConfigurationError(`SagaMessagingModule.forRoot: ${textOfProblems(problems)}`);
-}
-
-type Report = (problem: string, fix: string) => void;
-
-function readMessagingOptions(given: SagaMessagingModuleOptions, report: Report): ResolvedMessagingOptions {
-  const reader = new OptionReader(report);
-  const options = reader.options(given, OPTIONS);
-  const { schema = DEFAULT_SCHEMA, maxPayloadBytes = 2 ** 20 } = options;
-  const flaw = schemaFlaw(schema);
-  if (flaw !== undefined) report(...(flaw.split('; ', 2) as [string, string]));
-  const part = <T extends object>(
-    given: T | undefined,
-    name: string,
-    keys: (keyof T & string)[],
-  ): Partial<T> => reader.object<T>(given ?? ({} as T), name, keys, 'an object of its options') ?? {};
-  const outbox = part<OutboxOptions>(options.outbox, 'outbox', ['retention']);
-  const inbox = part<InboxOptions>(options.inbox, 'inbox', ['retention']);
-  if (outbox.retention !== undefined && options.relay !== false)
-    report(
-      'outbox.retention is set, but the relay deletes the messages that it sent',
-      'remove it, or set relay: false',
-    );
-  const wrongCodec = codecProblem(options.codec);
-  if (wrongCodec) report(...wrongCodec);
-  return {
-    ...readDatabase(options, report),
-    ...readShards(options, schema, report),
-    schema,
-    migrate: reader.flag(options.migrate, 'migrate', true),
-    maxPayloadBytes: reader.count(maxPayloadBytes, 'maxPayloadBytes'),
-    codec: options.codec,
-    relay: readRelayOptions(options, reader, report),
-    outboxRetention:
-      outbox.retention === undefined ? undefined : atLeast(outbox.retention, 'outbox.retention', 1, report),
-    inboxRetention: atLeast(inbox.retention ?? '14d', 'inbox.retention', 1, report),
-  };
-}
-
-function readRelayOptions(
-  options: SagaMessagingModuleOptions,
-  reader: OptionReader,
-  report: Report,
-): ResolvedRelayOptions | undefined {
-  const transport = transportOf(options, report);
-  if (options.relay === false) return undefined;
-  const relay =
-    reader.object<RelayOptions>(
-      options.relay ?? {},
-      'relay',
-      RELAY_OPTIONS,
-      'false, or an object of its options',
-    ) ?? {};
-  const given =
-    relay.retry && reader.object<Partial<RetryPolicy>>(relay.retry, 'relay.retry', RETRY_OPTIONS, EXAMPLE);
-  const retry = reader.retry({ ...RETRY, ...given }, 'relay.retry');
-  if (given && 'retryIf' in given)
-    report(
-      'relay.retry.retryIf is set, but the relay does not use it',
-      'throw a MessageRefusedError in the transport instead',
-    );
-  if (Number.isInteger(relay.batch) && relay.batch! > LARGEST_BATCH)
-    report(`relay.batch is ${shown(relay.batch)}`, `give at most ${LARGEST_BATCH}`);
-  const resolved = {
-    batch: reader.count(relay.batch ?? 1_000, 'relay.batch'),
-    concurrency: reader.count(relay.concurrency ?? 8, 'relay.concurrency'),
-    lease: atLeast(relay.lease ?? '30s', 'relay.lease', SHORTEST_LEASE, report, LONGEST_TIMER),
-    pollInterval: atLeast(
-      relay.pollInterval ?? '1s',
-      'relay.pollInterval',
-      SHORTEST_POLL,
-      report,
-      LONGEST_TIMER,
-    ),
-    sendTimeout: atLeast(relay.sendTimeout ?? '30s', 'relay.sendTimeout', 1, report, LONGEST_TIMER),
-    shutdownTimeout: atLeast(
-      relay.shutdownTimeout ?? '10s',
-      'relay.shutdownTimeout',
-      0,
-      report,
-      LONGEST_TIMER,
-    ),
-  };
-  return transport && retry && { ...resolved, retry, transport };
+export function withMessagingDefaults(given: SagaMessagingModuleOptions): ResolvedMessagingOptions {
+  return withoutProblems('SagaMessagingModule.forRoot', SagaConfigurationError, (report) => {
+    const { relay, outbox, inbox, ...options } = new OptionReader(report).read(OPTIONS, given);
+    if (outbox?.retention !== undefined && relay !== false)
+      report(
+        'outbox.retention is set, but the relay deletes the messages that it sent',
+        'remove it, or set relay: false',
+      );
+    const transport = transportOf(options, relay !== false, report);
+    return {
+      ...readDatabase(options, report),
+      ...readShards(options, options.schema, report),
+      schema: options.schema,
+      migrate: options.migrate,
+      maxPayloadBytes: options.maxPayloadBytes,
+      codec: options.codec,
+      relay: relay && transport ? { ...relay, transport } : undefined,
+      outboxRetention: outbox?.retention,
+      inboxRetention: inbox?.retention,
+    };
+  });
 }
 
 function transportOf(
-  { transport, client, relay }: SagaMessagingModuleOptions,
+  { transport, client }: SagaMessagingModuleOptions,
+  sends: boolean,
   report: Report,
 ): MessageTransport | undefined {
   if (transport !== undefined && client !== undefined) {
@@ -250,16 +227,8 @@ function transportOf(
     if (typeof (client as Partial<EventClient> | null)?.emit === 'function')
       return new ClientProxyTransport(client);
     report(`client is ${shown(client)}`, 'give a ClientProxy of @nestjs/microservices');
-  } else if (relay !== false) {
+  } else if (sends) {
     report('there is no transport', 'give client or transport, or relay: false if another process sends');
   }
   return undefined;
-}
-
-function atLeast(value: Duration, name: string, least: number, report: Report, longest?: number): number {
-  const read = readDuration(value, name, longest);
-  if (typeof read !== 'number') report(read.problem, read.fix);
-  else if (read < least) report(`${name} is ${shown(value)}`, `give at least ${least} ms`);
-  else return read;
-  return least;
 }

@@ -1,6 +1,6 @@
 import { SagaTransactionError, SagaValidationError } from '../errors.js';
-import { readObject } from '../shared/read-object.js';
-import type { Report } from '../shared/diagnostic.js';
+import * as kind from '../definition/options/kinds.js';
+import { optional, type OptionTable } from '../definition/options/option-reader.js';
 import { shown } from '../shared/shown-value.js';
 import { readTags, TAGS_RULE } from '../engine/payload/tags.js';
 
@@ -23,22 +23,11 @@ export interface SagaAmbient {
   run?: <T>(tags: Readonly<Record<string, string>>, method: () => T) => T;
 }
 
-const OPTIONS = ['transaction', 'tags', 'run'] as const satisfies (keyof SagaAmbient)[];
-
-/** Reports what is wrong. Undefined: nothing is taken from the context. */
-export function readAmbient(given: SagaAmbient | undefined, report: Report): SagaAmbient | undefined {
-  if (given === undefined) return undefined;
-  const read = readObject<SagaAmbient>(given, OPTIONS, 'ambient.');
-  if (!read)
-    return void report(`ambient is ${shown(given)}`, 'give an object such as { transaction: () => … }');
-  for (const { problem, fix } of read.flaws) report(problem, fix);
-  for (const name of OPTIONS) {
-    const value = read.options[name];
-    if (value !== undefined && typeof value !== 'function')
-      report(`ambient.${name} is ${shown(value)}`, 'give a function');
-  }
-  return read.options;
-}
+export const AMBIENT_OPTIONS = {
+  transaction: optional(kind.func<() => object | undefined>()),
+  tags: optional(kind.func<NonNullable<SagaAmbient['tags']>>()),
+  run: optional(kind.func<NonNullable<SagaAmbient['run']>>()),
+} satisfies OptionTable<SagaAmbient>;
 
 /**
  * Returns the tags of a new saga.

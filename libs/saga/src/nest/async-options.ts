@@ -1,12 +1,17 @@
-import { OptionReader } from '../definition/options/option-reader.js';
-import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
+import * as kind from '../definition/options/kinds.js';
+import { OptionReader, optional } from '../definition/options/option-reader.js';
+import { withoutProblems } from '../definition/options/read-options.js';
 import { SagaConfigurationError } from '../errors.js';
 
 /** What Nest takes beside a factory of options. */
 const ASYNC_OPTIONS = [
-  ...['imports', 'inject', 'useFactory', 'useClass', 'useExisting', 'provideInjectionTokensFrom'],
+  'imports',
+  'inject',
+  'useFactory',
+  'useClass',
+  'useExisting',
+  'provideInjectionTokensFrom',
 ];
-const FACTORIES = ['useFactory', 'useClass', 'useExisting'];
 
 /**
  * Checks what the asynchronous form of a module is given: what Nest would pass over, and what it would report as a
@@ -16,10 +21,12 @@ const FACTORIES = ['useFactory', 'useClass', 'useExisting'];
  * @throws SagaConfigurationError
  */
 export function checkAsyncOptions(call: string, given: object, extras: readonly string[] = []): void {
-  const problems: string[] = [];
-  const reader = new OptionReader((problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
-  const options = reader.options(given as Record<string, unknown>, [...ASYNC_OPTIONS, ...extras]);
-  if (problems.length === 0 && !FACTORIES.some((name) => name in options))
-    problems.push('the options have no source; give useFactory, useClass or useExisting');
-  if (problems.length > 0) throw new SagaConfigurationError(`${call}: ${textOfProblems(problems)}`);
+  const table = Object.fromEntries(
+    [...ASYNC_OPTIONS, ...extras].map((name) => [name, optional(kind.anything())]),
+  );
+  withoutProblems(call, SagaConfigurationError, (report) => {
+    const { useFactory, useClass, useExisting } = new OptionReader(report).read(table, given);
+    if (useFactory === undefined && useClass === undefined && useExisting === undefined)
+      report('the options have no source', 'give useFactory, useClass or useExisting');
+  });
 }

@@ -1,3 +1,5 @@
+import * as kind from '../definition/options/kinds.js';
+import { optional, type OptionTable } from '../definition/options/option-reader.js';
 import { shown } from '../shared/shown-value.js';
 import type { Report } from '../shared/diagnostic.js';
 import { nameOfLayer } from '../store/postgres/connection/name-of-layer.js';
@@ -18,10 +20,16 @@ export interface StandbyOptions {
 const ENTRY = 'Give the database of an entry, such as pgDatabase(pool) of nestjs-durable-saga/pg.';
 const METHODS = ['session', 'join', 'opener'] as const;
 
+/** The options of a database. `readDatabase` and `readShards` check them together. */
+export const DATABASE_OPTIONS = {
+  database: optional(kind.anything<SagaDatabase>()),
+  dataSource: optional(
+    kind.checked<string>((name) => typeof name === 'string', 'give the name of a DataSource'),
+  ),
+} satisfies OptionTable<DatabaseOptions>;
+
 /** Reports what is wrong with them. */
 export function readDatabase({ database, dataSource }: DatabaseOptions, report: Report): DatabaseOptions {
-  if (dataSource !== undefined && typeof dataSource !== 'string')
-    report(`dataSource is ${shown(dataSource)}`, 'give the name of a DataSource');
   if (database !== undefined && dataSource !== undefined)
     report('database and dataSource are both set', 'set only one of them');
   if (database !== undefined) checkDatabase(database, 'database', report);

@@ -1,29 +1,35 @@
-import type { Partitions } from '../store/postgres/schema/partition-saga-tables.js';
 import type { Type } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER } from '../definition/options/duration.js';
-import { OptionReader } from '../definition/options/option-reader.js';
-import { type Report, textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
-import type { RetryPolicy } from '../definition/options/retry-policy.js';
+import * as kind from '../definition/options/kinds.js';
+import {
+  type Kind,
+  optional,
+  OptionReader,
+  type OptionTable,
+  withDefault,
+} from '../definition/options/option-reader.js';
+import { withoutProblems } from '../definition/options/read-options.js';
+import { retryPolicy, type RetryPolicy } from '../definition/options/retry-policy.js';
 import { SagaConfigurationError } from '../errors.js';
-import { shown } from '../shared/shown-value.js';
+import { withoutUndefined } from '../shared/without-undefined.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
+import { partitionPeriod, type Partitions } from '../store/postgres/schema/partition-saga-tables.js';
 import { LONGEST_RECOVERY_WINDOW } from '../engine/ports/put-back.js';
 import type { OperatorAction } from '../engine/ports/operation.js';
-import { serializeError } from '../engine/payload/serialize-error.js';
-import type { PayloadCodec } from '../store/coded/payload-codec.js';
+import { payloadCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
 import type { RecoveryBounds } from '../engine/write/recent-sagas.js';
 import type { MethodContext } from '../engine/ports/method-context.js';
-import { readAmbient, type SagaAmbient } from './ambient.js';
-import { codecProblem } from './codec-problem.js';
-import { readDatabase, readStandby } from './database-options.js';
+import { AMBIENT_OPTIONS, type SagaAmbient } from './ambient.js';
+import { DATABASE_OPTIONS, readDatabase, readStandby } from './database-options.js';
 import {
   readShards,
+  SHARD_OPTIONS,
   type ShardDatabase,
   type ShardedStart,
   type ShardsRead,
 } from './shards/shard-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
-import { schemaFlaw } from '../store/postgres/connection/schema-name.js';
+import { schemaName } from '../store/postgres/connection/schema-name.js';
 
 /**
  * Options of `SagaModule.forRoot()`. They are checked at start-up. A SagaConfigurationError names all invalid options
@@ -191,185 +197,94 @@ export interface ResolvedSagaOptions {
   readonly within?: MethodContext;
 }
 
-const OPTIONS = [
-  'database',
-  'dataSource',
-  'readFrom',
-  'shards',
-  'shardOf',
-  'schema',
-  'migrate',
-  'onDrift',
-  'declared',
-  'worker',
-  'retry',
-  'compensationRetry',
-  'approvals',
-  'maxPayloadBytes',
-  'codec',
-  'retention',
-  'recoveryWindow',
-  'maxRecoveryBytes',
-  'partitions',
-  'ambient',
-] as const satisfies (keyof SagaModuleOptions)[];
-const WORKER_OPTIONS = [
-  'concurrency',
-  'pollInterval',
-  'lease',
-  'sagas',
-  'shutdownTimeout',
-  'maxTakeovers',
-] as const satisfies (keyof SagaWorkerOptions)[];
-const APPROVALS = [
-  'abort',
-  'undo',
-  'skip',
-  'complete',
-  'abandonAttempt',
-  'retryWithInput',
-] as const satisfies (keyof RequiredApprovals)[];
-/** The environment variable that operators override `onDrift` by. */
-const DRIFT_VARIABLE = 'SAGA_ON_DRIFT';
+/** Counts in memory, which may be larger than an integer of PostgreSQL. */
+const whole = kind.count(1, Number.MAX_VALUE);
 const SHORTEST_LEASE = 100;
 const SHORTEST_POLL = 10;
+/** The time of a lease, which another process may take over after it. */
+export const leaseTime = kind.duration({ least: SHORTEST_LEASE, longest: LONGEST_TIMER });
+export const pollTime = kind.duration({ least: SHORTEST_POLL, longest: LONGEST_TIMER });
+export const shutdownTime = kind.duration({ longest: LONGEST_TIMER });
+
+const WORKER_OPTIONS = {
+  concurrency: optional(whole),
+  pollInterval: withDefault(pollTime, '1s'),
+  lease: withDefault(leaseTime, '30s'),
+  sagas: optional(kind.checked<Type[]>(Array.isArray, 'give an array of classes')),
+  shutdownTimeout: withDefault(shutdownTime, '10s'),
+  maxTakeovers: withDefault(whole, 5),
+} satisfies OptionTable<SagaWorkerOptions>;
+const APPROVALS = {
+  abort: optional(whole),
+  undo: optional(whole),
+  skip: optional(whole),
+  complete: optional(whole),
+  abandonAttempt: optional(whole),
+  retryWithInput: optional(whole),
+} satisfies OptionTable<RequiredApprovals>;
+/** A policy that is checked here, and read again with the definitions of sagas. */
+const policy: Kind<RetryPolicy> = {
+  read: (value, option, reader) => retryPolicy.read(value, option, reader) && value,
+};
+const drift = kind.oneOf('error', 'warn');
+const paths: Kind<string | string[], readonly string[]> = {
+  read: (value, option, reader) => {
+    const all = [value].flat() as unknown[];
+    if (all.length > 0 && all.every((path) => typeof path === 'string' && path !== ''))
+      return all as string[];
+    return reader.refuse(value, option, "give paths of YAML or JSON files, such as 'sagas/*.yaml'");
+  },
+};
+
+const OPTIONS = {
+  ...DATABASE_OPTIONS,
+  readFrom: optional(kind.anything<SagaDatabase | string>()),
+  ...SHARD_OPTIONS,
+  schema: withDefault(schemaName, DEFAULT_SCHEMA),
+  migrate: withDefault(kind.flag, true),
+  onDrift: withDefault(drift, 'error'),
+  declared: optional(paths),
+  worker: withDefault(kind.orFalse(kind.object(WORKER_OPTIONS, 'false, or an object of its options')), {}),
+  retry: optional(policy),
+  compensationRetry: optional(policy),
+  approvals: withDefault(kind.object(APPROVALS, 'an object such as { abort: 2 }'), {}),
+  maxPayloadBytes: withDefault(whole, 2 ** 20),
+  codec: optional(payloadCodec),
+  retention: optional(kind.duration({ zero: 'would delete every saga as soon as it has ended' })),
+  recoveryWindow: withDefault(kind.orFalse(kind.duration({ longest: LONGEST_RECOVERY_WINDOW })), '60s'),
+  maxRecoveryBytes: withDefault(whole, 64 * 2 ** 20),
+  partitions: optional(partitionPeriod),
+  ambient: optional(kind.object(AMBIENT_OPTIONS, 'an object such as { transaction: () => … }')),
+} satisfies OptionTable<SagaModuleOptions>;
+/** The environment variable that operators override `onDrift` by. */
+const DRIFT_VARIABLE = 'SAGA_ON_DRIFT';
 
 /**
  * Returns the options with defaults.
  * @throws SagaConfigurationError that names all invalid options, their values and how to fix them
  */
-export function withDefaults(options: SagaModuleOptions): ResolvedSagaOptions {
-  let problem: string;
-  try {
-    const read = readOptions(options);
-    if (!Array.isArray(read)) return read;
-    problem = textOfProblems(read);
-  } catch (error) {
-    problem = `the options could not be read: ${serializeError(error).message}`;
-  }
-  throw new SagaConfigurationError(`SagaModule.forRoot: ${problem}`);
-}
-
-/** Returns the options with defaults, or the texts of all problems. */
-function readOptions(given: SagaModuleOptions): ResolvedSagaOptions | string[] {
-  const problems: string[] = [];
-  const report: Report = (problem, fix) => void problems.push(textOfDiagnostic({ problem, fix }));
-  const reader = new OptionReader(report);
-  const options = reader.options(given, OPTIONS);
-  const worker = readWorker(options.worker, reader);
-  const { schema = DEFAULT_SCHEMA, codec, partitions, retry, compensationRetry } = options;
-  const migrate = reader.flag(options.migrate, 'migrate', true);
-  if (worker && worker.sagas !== undefined && !Array.isArray(worker.sagas))
-    report(`worker.sagas is ${shown(worker.sagas)}`, 'give an array of classes');
-  const flaw = schemaFlaw(schema);
-  if (flaw !== undefined) problems.push(flaw);
-  const wrongCodec = codecProblem(codec);
-  if (wrongCodec) report(...wrongCodec);
-  const drift = process.env[DRIFT_VARIABLE] || undefined;
-  const onDrift = reader.oneOf(drift ?? options.onDrift ?? undefined, drift ? DRIFT_VARIABLE : 'onDrift', [
-    'error',
-    'warn',
-  ]);
-  if (partitions !== undefined) reader.oneOf(partitions, 'partitions', ['daily', 'weekly']);
-  if (retry !== undefined) reader.retry(retry, 'retry');
-  if (compensationRetry !== undefined) reader.retry(compensationRetry, 'compensationRetry');
-  const ambient = readAmbient(options.ambient, report);
-  const resolved: ResolvedSagaOptions = {
-    ...readDatabase(options, report),
-    ...readStandby(options, report),
-    ...readShards(options, schema, report),
-    ...{ schema, migrate, onDrift, codec, partitions, retry, compensationRetry },
-    ...resolvedWorker(worker, reader, report),
-    declared: readDeclared(options.declared, report),
-    approvals: readApprovals(options.approvals ?? {}, reader),
-    maxPayloadBytes: whole(options.maxPayloadBytes ?? 2 ** 20, 'maxPayloadBytes', reader),
-    retention: readRetention(options.retention, reader, report),
-    recovery: readRecovery(options, reader),
-    ambient,
-    within: ambient?.run,
-  };
-  return problems.length > 0 ? problems : resolved;
-}
-
-function readDeclared(
-  declared: SagaModuleOptions['declared'],
-  report: Report,
-): readonly string[] | undefined {
-  if (declared === undefined) return undefined;
-  const paths = [declared].flat() as unknown[];
-  if (paths.length > 0 && paths.every((path) => typeof path === 'string' && path !== ''))
-    return paths as string[];
-  report(`declared is ${shown(declared)}`, "give paths of YAML or JSON files, such as 'sagas/*.yaml'");
-  return undefined;
-}
-
-function readWorker(
-  worker: SagaModuleOptions['worker'],
-  reader: OptionReader,
-): Partial<SagaWorkerOptions> | false {
-  if (worker === undefined || worker === false) return worker ?? {};
-  return reader.object(worker, 'worker', WORKER_OPTIONS, 'false, or an object of its options') ?? {};
-}
-
-/** Processes that run no sagas poll as well, and know how long a lease is. */
-function resolvedWorker(
-  worker: Partial<SagaWorkerOptions> | false,
-  reader: OptionReader,
-  report: Report,
-): Pick<ResolvedSagaOptions, 'pollInterval' | 'lease' | 'worker'> {
-  const duration = (value: Duration, name: string, least: number): number => {
-    const ms = reader.duration(value, name, LONGEST_TIMER, least);
-    if (ms < least) report(`${name} is ${shown(value)}`, `give at least ${least} ms`);
-    return ms;
-  };
-  const { concurrency, sagas, maxTakeovers = 5 } = worker || {};
-  const { pollInterval = '1s', lease = '30s', shutdownTimeout = '10s' } = worker || {};
-  return {
-    pollInterval: duration(pollInterval, 'worker.pollInterval', SHORTEST_POLL),
-    lease: duration(lease, 'worker.lease', SHORTEST_LEASE),
-    worker: worker
-      ? {
-          concurrency:
-            concurrency === undefined ? undefined : whole(concurrency, 'worker.concurrency', reader),
-          sagas,
-          shutdownTimeout: duration(shutdownTimeout, 'worker.shutdownTimeout', 0),
-          maxTakeovers: whole(maxTakeovers, 'worker.maxTakeovers', reader),
-        }
-      : undefined,
-  };
-}
-
-function readRetention(
-  retention: Duration | undefined,
-  reader: OptionReader,
-  report: Report,
-): number | undefined {
-  if (retention === undefined) return undefined;
-  const ms = reader.duration(retention, 'retention', undefined, NaN);
-  if (ms === 0)
-    report('retention is 0, which deletes every saga as soon as it ends', 'remove it to keep sagas for ever');
-  return ms;
-}
-
-/** Undefined: nothing is put back. */
-function readRecovery(
-  { recoveryWindow = '60s', maxRecoveryBytes = 64 * 2 ** 20 }: Partial<SagaModuleOptions>,
-  reader: OptionReader,
-): RecoveryBounds | undefined {
-  const bytes = whole(maxRecoveryBytes, 'maxRecoveryBytes', reader);
-  if (recoveryWindow === false) return undefined;
-  const window = reader.duration(recoveryWindow, 'recoveryWindow', LONGEST_RECOVERY_WINDOW);
-  return window === 0 ? undefined : { window, bytes };
-}
-
-/** These are kept in memory, where a count may be larger than an integer of PostgreSQL. */
-function whole(value: number, name: string, reader: OptionReader): number {
-  return reader.count(value, name, 1, Number.MAX_VALUE);
-}
-
-function readApprovals(given: RequiredApprovals, reader: OptionReader): ResolvedSagaOptions['approvals'] {
-  const read = reader.object(given, 'approvals', APPROVALS, 'an object such as { abort: 2 }') ?? {};
-  return Object.fromEntries(
-    Object.entries(read).map(([action, people]) => [action, whole(people, `approvals.${action}`, reader)]),
-  );
+export function withDefaults(given: SagaModuleOptions): ResolvedSagaOptions {
+  return withoutProblems('SagaModule.forRoot', SagaConfigurationError, (report) => {
+    const reader = new OptionReader(report);
+    const { worker, recoveryWindow, maxRecoveryBytes, approvals, shards, shardOf, ...options } = reader.read(
+      OPTIONS,
+      given,
+    );
+    const onDrift = process.env[DRIFT_VARIABLE] as 'error' | 'warn' | undefined;
+    // Processes that run no sagas poll as well, and know how long a lease is.
+    const { pollInterval, lease, ...own } = worker || reader.read(WORKER_OPTIONS, {});
+    return {
+      ...options,
+      ...readDatabase(options, report),
+      ...readStandby(options, report),
+      ...readShards({ ...options, shards, shardOf }, options.schema, report),
+      onDrift: onDrift ? drift.read(onDrift, DRIFT_VARIABLE, reader)! : options.onDrift,
+      ...{ pollInterval, lease },
+      worker: worker ? own : undefined,
+      approvals: withoutUndefined(approvals),
+      // A window of 0 keeps nothing to put back.
+      recovery: recoveryWindow ? { window: recoveryWindow, bytes: maxRecoveryBytes } : undefined,
+      within: options.ambient?.run,
+    };
+  });
 }

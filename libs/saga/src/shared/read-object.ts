@@ -16,7 +16,16 @@ export class UnreadableOption extends Error {
     readonly option: string | undefined,
     cause: unknown,
   ) {
-    super(option === undefined ? 'it could not be read' : `${option} could not be read`, { cause });
+    super(`${option ?? 'the options'} could not be read: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** The message of anything that was thrown, whatever its getters do. */
+export function messageOf(thrown: unknown): string {
+  try {
+    return String((thrown as Partial<Error>).message);
+  } catch {
+    return `a value of type ${typeof thrown} was thrown`;
   }
 }
 

@@ -1,9 +1,14 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { type Duration, LONGEST_TIMER, toMilliseconds } from '../definition/options/duration.js';
-import { shown } from '../shared/shown-value.js';
+import { type Duration, LONGEST_TIMER } from '../definition/options/duration.js';
+import * as kind from '../definition/options/kinds.js';
+import {
+  optional,
+  type OptionsRead,
+  type OptionTable,
+  withDefault,
+} from '../definition/options/option-reader.js';
+import { readOptions } from '../definition/options/read-options.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
-import { SagaValidationError } from '../errors.js';
-import { readOptions } from '../nest/calls/call-options.js';
 import type { SagaStats } from '../nest/views/saga-stats.js';
 import { SagaService } from '../nest/saga.service.js';
 import { secondsSince } from './state-gauges.js';
@@ -51,7 +56,7 @@ export class SagaHealthIndicator {
    * @throws SagaValidationError for invalid options
    */
   async isHealthy<const Key extends string>(key: Key, options?: SagaHealthOptions): Promise<SagaHealth<Key>> {
-    const limits = readLimits(options);
+    const limits = readOptions('isHealthy()', HEALTH_OPTIONS, options);
     let health: SagaHealth<Key>[Key];
     try {
       health = judged(await within(limits.timeout, this.sagas.stats()), limits);
@@ -62,15 +67,15 @@ export class SagaHealthIndicator {
   }
 }
 
-interface Limits {
-  readonly maxOldestDue: number;
-  readonly maxStuck: number;
-  readonly timeout: number;
-}
+const HEALTH_OPTIONS = {
+  maxOldestDue: optional(kind.duration()),
+  maxStuck: optional(kind.count(0)),
+  timeout: withDefault(kind.duration({ longest: LONGEST_TIMER }), '3s'),
+} satisfies OptionTable<SagaHealthOptions>;
 
 function judged(
   { at, due, oldestDue: since, sagas, unreachable, timelineGuard }: SagaStats,
-  { maxOldestDue, maxStuck }: Limits,
+  { maxOldestDue = Infinity, maxStuck = Infinity }: OptionsRead<typeof HEALTH_OPTIONS>,
 ) {
   const oldestDue = secondsSince(since, at);
   const stuck = sagas
@@ -91,19 +96,6 @@ function judged(
   return problems.length > 0
     ? { status: 'down' as const, message: problems.join('; '), ...figures }
     : { status: 'up' as const, ...figures };
-}
-
-function readLimits(options: SagaHealthOptions | undefined): Limits {
-  const what = 'isHealthy(): options';
-  const given = readOptions(what, options, ['maxOldestDue', 'maxStuck', 'timeout']);
-  const { maxOldestDue, maxStuck = Infinity, timeout = '3s' } = given;
-  if (maxStuck !== Infinity && !(Number.isInteger(maxStuck) && maxStuck >= 0))
-    throw new SagaValidationError(`${what}: maxStuck is ${shown(maxStuck)}; give a whole number from 0.`);
-  return {
-    maxOldestDue: maxOldestDue === undefined ? Infinity : toMilliseconds(maxOldestDue, 'maxOldestDue'),
-    maxStuck,
-    timeout: toMilliseconds(timeout, 'timeout', LONGEST_TIMER),
-  };
 }
 
 async function within<T>(timeout: number, answer: Promise<T>): Promise<T> {

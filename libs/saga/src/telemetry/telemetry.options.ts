@@ -1,7 +1,7 @@
-import { OptionReader } from '../definition/options/option-reader.js';
+import * as kind from '../definition/options/kinds.js';
+import { OptionReader, type OptionTable, withDefault } from '../definition/options/option-reader.js';
+import { withoutProblems } from '../definition/options/read-options.js';
 import { SagaConfigurationError } from '../errors.js';
-import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
-import { serializeError } from '../engine/payload/serialize-error.js';
 
 /** Options of `SagaTelemetryModule.forRoot()`. */
 export interface SagaTelemetryModuleOptions {
@@ -18,30 +18,18 @@ export interface SagaTelemetryModuleOptions {
   logs?: boolean;
 }
 
-const OPTIONS = [
-  'traces',
-  'metrics',
-  'gauges',
-  'logs',
-] as const satisfies (keyof SagaTelemetryModuleOptions)[];
+const OPTIONS = {
+  traces: withDefault(kind.flag, true),
+  metrics: withDefault(kind.flag, true),
+  gauges: withDefault(kind.flag, true),
+  logs: withDefault(kind.flag, true),
+} satisfies OptionTable<SagaTelemetryModuleOptions>;
 
 /** Returns the options with defaults. @throws SagaConfigurationError that names all invalid options */
 export function withTelemetryDefaults(
   options: SagaTelemetryModuleOptions,
 ): Required<SagaTelemetryModuleOptions> {
-  const problems: string[] = [];
-  const reader = new OptionReader((problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
-  try {
-    const { traces, metrics, gauges, logs } = reader.options(options, OPTIONS);
-    const resolved = {
-      traces: reader.flag(traces, 'traces', true),
-      metrics: reader.flag(metrics, 'metrics', true),
-      gauges: reader.flag(gauges, 'gauges', true),
-      logs: reader.flag(logs, 'logs', true),
-    };
-    if (problems.length === 0) return resolved;
-  } catch (error) {
-    problems.push(`the options could not be read: ${serializeError(error).message}`);
-  }
-  throw new SagaConfigurationError(`SagaTelemetryModule.forRoot: ${textOfProblems(problems)}`);
+  return withoutProblems('SagaTelemetryModule.forRoot', SagaConfigurationError, (report) =>
+    new OptionReader(report).read(OPTIONS, options),
+  );
 }

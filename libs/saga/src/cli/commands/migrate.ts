@@ -78,6 +78,5 @@ async function printSql(
 
 async function partitionsOf(given: string | undefined): Promise<Partitions | undefined> {
   if (given === undefined || given === 'daily' || given === 'weekly') return given;
-  const { PARTITIONS_RULE } = await import('../../store/postgres/schema/saga-migrations.js');
-  throw new UsageError(`--partitions '${given}': ${PARTITIONS_RULE}`);
+  throw new UsageError(`--partitions '${given}': give 'daily' or 'weekly'`);
 }

@@ -183,8 +183,10 @@ test('unknown options are refused by name, and others by their type', async () =
   await expect(of({ allowHost: [] })).rejects.toThrow(
     "unknown option 'network.allowHost'. Did you mean 'network.allowHosts'?",
   );
-  await expect(of({ allowHosts: 'a' })).rejects.toThrow('network.allowHosts is not a list of hosts');
-  await expect(of({ allowPrivate: 'yes' })).rejects.toThrow('network.allowPrivate is neither true nor false');
+  await expect(of({ allowHosts: 'a' })).rejects.toThrow("network.allowHosts is 'a'; give a list of hosts");
+  await expect(of({ allowPrivate: 'yes' })).rejects.toThrow(
+    "network.allowPrivate is 'yes'; give true or false",
+  );
 });
 
 describe('a proxy', () => {

@@ -1,8 +1,15 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { SagaConfigurationError, StepRejectedError } from '../../errors.js';
-import { textOfDiagnostic, textOfProblems } from '../../shared/diagnostic.js';
-import { readObject } from '../../shared/read-object.js';
+import * as kind from '../../definition/options/kinds.js';
+import {
+  type Kind,
+  optional,
+  OptionReader,
+  type OptionTable,
+  withDefault,
+} from '../../definition/options/option-reader.js';
+import { withoutProblems } from '../../definition/options/read-options.js';
 import { type AddressKind, kindOfAddress } from './address-kind.js';
 import { type HostPattern, hostOf, matches, readHostPattern } from './host-pattern.js';
 
@@ -19,6 +26,25 @@ export interface NetworkOptions {
    */
   allowPrivate?: boolean;
 }
+
+const hosts: Kind<readonly string[], readonly HostPattern[]> = {
+  read: (value, option, reader) => {
+    if (!Array.isArray(value)) return reader.refuse(value, option, 'give a list of hosts');
+    return value.flatMap((one: unknown) => {
+      const pattern = readHostPattern(one);
+      if (!pattern)
+        reader.report(
+          `${option} has ${JSON.stringify(one)}, which is no host`,
+          'Write stock.example.com, *.example.com or 10.0.0.5:8080',
+        );
+      return pattern ?? [];
+    });
+  },
+};
+const NETWORK_OPTIONS = {
+  allowHosts: optional(hosts),
+  allowPrivate: withDefault(kind.flag, false),
+} satisfies OptionTable<NetworkOptions>;
 
 /** The addresses that a name may resolve to. */
 export type Reach = 'all' | 'private' | 'public';
@@ -42,13 +68,15 @@ export class Network {
   /** @throws SagaConfigurationError */
   static of(options: NetworkOptions | undefined): Network {
     if (options === undefined) return new Network(undefined);
-    const read = readObject<NetworkOptions>(options, ['allowHosts', 'allowPrivate'], 'network.');
-    const problems = read ? read.flaws.map(textOfDiagnostic) : ['network is not an object of options'];
-    const { allowHosts, allowPrivate = false } = read?.options ?? {};
-    if (typeof allowPrivate !== 'boolean') problems.push('network.allowPrivate is neither true nor false');
-    const hosts = readHosts(allowHosts, problems);
-    if (problems.length > 0) throw new SagaConfigurationError(textOfProblems(problems));
-    return new Network({ hosts, reach: allowPrivate ? 'private' : 'public' });
+    return withoutProblems('declared sagas', SagaConfigurationError, (report) => {
+      const read = new OptionReader(report).below(
+        NETWORK_OPTIONS,
+        options,
+        'network',
+        'an object of options',
+      );
+      return new Network({ hosts: read?.allowHosts, reach: read?.allowPrivate ? 'private' : 'public' });
+    });
   }
 
   /**
@@ -66,19 +94,6 @@ export class Network {
     refuseAddress(host, address, reach);
     return 'all';
   }
-}
-
-function readHosts(written: unknown, problems: string[]): HostPattern[] | undefined {
-  if (written === undefined) return undefined;
-  if (!Array.isArray(written)) return void problems.push('network.allowHosts is not a list of hosts');
-  return written.flatMap((one: unknown) => {
-    const pattern = readHostPattern(one);
-    if (!pattern)
-      problems.push(
-        `network.allowHosts has ${JSON.stringify(one)}, which is no host. Write stock.example.com, *.example.com or 10.0.0.5:8080`,
-      );
-    return pattern ? [pattern] : [];
-  });
 }
 
 /** The resolver for connections, which refuses addresses once they are known: no later answer counts. */

@@ -13,11 +13,11 @@ describe('the analysis of a saga', () => {
     expect(
       analyzeSaga(sagaOf({ pay: { retry: { attempts: 0 } }, book: { after: 'x' } }, { version: 0 })),
     ).toEqual([
-      { problem: '@Saga version 0 cannot be used', fix: 'give a whole number from 1', severity: 'error' },
+      { problem: '@Saga version is 0', fix: 'give a whole number from 1', severity: 'error' },
       {
         step: 'pay',
         problem: 'retry.attempts is 0',
-        fix: 'give a whole number from 1 to 2147483647',
+        fix: 'give a whole number from 1',
         severity: 'error',
       },
       {

@@ -102,11 +102,7 @@ describe('a wrong handler is refused, naming the class, the handler and the fix'
       ['stock:reserve'],
       "the handler's name 'stock:reserve' contains characters that idempotency keys cannot contain; remove spaces, ':'",
     ],
-    [
-      'a version',
-      ['a', { version: 0 }],
-      `${WHERE}@StepHandler version 0 cannot be used; give a whole number`,
-    ],
+    ['a version', ['a', { version: 0 }], `${WHERE}version is 0; give a whole number`],
     [
       'a compensation that is not there',
       ['a', { compensate: 'gone' }],
@@ -127,7 +123,7 @@ describe('a wrong handler is refused, naming the class, the handler and the fix'
       ['a', { transactional: true, idempotent: false }],
       `${WHERE}a transactional step already takes effect exactly once`,
     ],
-    ['a concurrency', ['a', { concurrency: 0 }], `${WHERE}@StepHandler concurrency is 0`],
+    ['a concurrency', ['a', { concurrency: 0 }], `${WHERE}concurrency is 0`],
     [
       'the name of its compensation',
       ['undo', { compensate: 'undo' }],

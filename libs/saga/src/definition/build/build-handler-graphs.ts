@@ -1,9 +1,8 @@
 import type { Type } from '@nestjs/common';
 import { SagaDefinitionError } from '../../errors.js';
 import { analyzeGraph } from '../graph/analyze-graph.js';
-import { type DefaultPolicies, inheritedPolicy } from './build-saga-graph.js';
-import { readRedact } from './check-saga.js';
-import { readStep } from './check-step.js';
+import { type DefaultPolicies, inheritedPolicies } from './build-saga-graph.js';
+import { NO_OPTIONS, nodeOf } from './check-step.js';
 import { checkHandler, handlerSaga } from '../options/handler-name.js';
 import { linkSteps } from '../graph/link-steps.js';
 import { OptionReader } from '../options/option-reader.js';
@@ -11,7 +10,7 @@ import { type Report, textOfDiagnostic, textOfProblems } from '../../shared/diag
 import type { SagaGraph } from '../graph/saga-graph.js';
 import { type HandlerMetadata, SagaMetadata } from '../decorators/saga-metadata.js';
 import { methodsOf, type SagaMethods } from '../decorators/saga-methods.js';
-import type { StepHandlerOptions, StepOptions } from '../options/step-options.js';
+import { STEP_HANDLER_OPTIONS } from '../options/step-options.js';
 
 /** The saga of one step in which a handler runs. The step has the handler's name. */
 export interface HandlerGraph {
@@ -19,22 +18,6 @@ export interface HandlerGraph {
   /** The handler's own. */
   readonly method: string;
 }
-
-/** Those that are its step's. */
-const STEP_OPTIONS = [
-  'compensate',
-  'retry',
-  'compensationRetry',
-  'compensationTimeout',
-  'timeout',
-  'heartbeat',
-  'transactional',
-  'idempotent',
-  'compensateOnFailure',
-  'probe',
-  'rateLimit',
-] satisfies (keyof StepHandlerOptions & keyof StepOptions)[];
-const OPTIONS = [...STEP_OPTIONS, 'version', 'concurrency', 'redact'] satisfies (keyof StepHandlerOptions)[];
 
 /**
  * The graphs of a class's step handlers.
@@ -65,20 +48,14 @@ function readHandler(
   defaults: DefaultPolicies,
   report: Report,
 ): SagaGraph {
-  const read = new OptionReader(report, '@StepHandler ');
-  const options = read.options(given, OPTIONS);
-  const { version = 1, concurrency } = options;
-  checkHandler('@StepHandler', name, version, report);
-  const inherited = {
-    retry: inheritedPolicy('retry', {}, defaults, report),
-    compensationRetry: inheritedPolicy('compensationRetry', {}, defaults, report),
-  };
-  const own = Object.fromEntries(STEP_OPTIONS.map((option) => [option, options[option]]));
-  const node = readStep(
-    { method, options: own, node: { kind: 'step' } },
-    undefined,
+  const reader = new OptionReader(report, '', '@StepHandler has the ');
+  const { version, concurrency, redact, ...own } = reader.read(STEP_HANDLER_OPTIONS, given);
+  checkHandler('@StepHandler', name, report);
+  const node = nodeOf(
+    method,
+    { ...NO_OPTIONS, ...own },
     methods,
-    inherited,
+    inheritedPolicies({}, defaults, report),
     report,
   );
   if (name === node.compensate || name === node.probe)
@@ -87,8 +64,8 @@ function readHandler(
     name: handlerSaga(name),
     version,
     onFailure: 'compensate',
-    concurrency: concurrency === undefined ? undefined : read.count(concurrency, 'concurrency'),
-    redact: readRedact(options.redact, '@StepHandler', report),
+    concurrency,
+    redact,
     steps: linkSteps([{ ...node, name }]) as SagaGraph['steps'],
   });
   for (const { problem, fix } of analyzeGraph(graph)) report(problem, fix);

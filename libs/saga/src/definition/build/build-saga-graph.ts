@@ -2,15 +2,19 @@ import type { Type } from '@nestjs/common';
 import { SagaDefinitionError } from '../../errors.js';
 import { analyzeGraph } from '../graph/analyze-graph.js';
 import { readSaga } from './check-saga.js';
-import { readStep } from './check-step.js';
+import { type InheritedPolicies, readStep } from './check-step.js';
 import { linkSteps } from '../graph/link-steps.js';
 import { OptionReader } from '../options/option-reader.js';
-import { DEFAULT_COMPENSATION_RETRY, DEFAULT_STEP_RETRY, type RetryPolicy } from '../options/retry-policy.js';
+import {
+  DEFAULT_COMPENSATION_RETRY,
+  DEFAULT_STEP_RETRY,
+  retryPolicy,
+  type RetryPolicy,
+} from '../options/retry-policy.js';
 import { type Report, type SagaFinding, textOfFinding, textOfProblems } from '../../shared/diagnostic.js';
 import type { SagaGraph } from '../graph/saga-graph.js';
 import { SagaMetadata } from '../decorators/saga-metadata.js';
 import { methodsOf } from '../decorators/saga-methods.js';
-import type { SagaOptions } from '../options/saga-options.js';
 
 /** The module's retry policies, for sagas and steps without their own. */
 export interface DefaultPolicies {
@@ -59,11 +63,8 @@ function readSagaGraph(
     report('it is not a saga', 'decorate the class with @Saga()');
     return { findings };
   }
-  const own = readSaga(saga, options, report);
-  const inherited = {
-    retry: inheritedPolicy('retry', options, defaults, report),
-    compensationRetry: inheritedPolicy('compensationRetry', options, defaults, report),
-  };
+  const { own, policies } = readSaga(saga, options, report);
+  const inherited = inheritedPolicies(policies, defaults, report);
   for (const { method } of SagaMetadata.staticStepsOf(saga)) {
     reportOf(method)('it is static, but steps must be instance methods', 'remove static');
   }
@@ -82,16 +83,17 @@ function readSagaGraph(
   return { findings };
 }
 
-/** Returns the policy of a step without its own policy. */
-export function inheritedPolicy(
-  kind: keyof DefaultPolicies,
-  saga: SagaOptions,
+/** Returns the policies of steps without their own: those of the saga, or else the module's. */
+export function inheritedPolicies(
+  own: Partial<InheritedPolicies>,
   defaults: DefaultPolicies,
   report: Report,
-) {
-  const own = saga[kind];
-  const fallback = kind === 'retry' ? DEFAULT_STEP_RETRY : DEFAULT_COMPENSATION_RETRY;
-  return own
-    ? new OptionReader(report, '@Saga ').retry(own, kind)
-    : new OptionReader(report, 'SagaModule ').retry(defaults[kind] ?? fallback, kind);
+): InheritedPolicies {
+  const reader = new OptionReader(report, 'SagaModule ', 'SagaModule has the ');
+  const { retry = DEFAULT_STEP_RETRY, compensationRetry = DEFAULT_COMPENSATION_RETRY } = defaults;
+  return {
+    retry: own.retry ?? retryPolicy.read(retry, 'retry', reader),
+    compensationRetry:
+      own.compensationRetry ?? retryPolicy.read(compensationRetry, 'compensationRetry', reader),
+  };
 }

@@ -197,7 +197,7 @@ describe('an invalid position of a step in the graph', () => {
       { rateLimit: { count: 1, per: '1s', key: 'tenant' } },
       /rateLimit\.key is 'tenant'; give a function/,
     ],
-    ['a rate that is none', { rateLimit: null }, /rateLimit is null; give such as \{ count: 10/],
+    ['a rate that is none', { rateLimit: null }, /rateLimit is null; give an object such as \{ count: 10/],
     ['a pivot that is no flag', { pivot: 'yes' }, /pivot is 'yes'; give true or false/],
     ['transactional that is no flag', { transactional: 1 }, /transactional is 1; give true or false/],
   ])('is %s', (_, pay, fix) => {

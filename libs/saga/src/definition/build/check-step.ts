@@ -1,79 +1,36 @@
-import type { Duration } from '../options/duration.js';
-import { LONGEST_TIMER } from '../options/duration.js';
 import { checkHandler } from '../options/handler-name.js';
 import type { UnlinkedStep } from '../graph/link-steps.js';
 import { LONGEST_NAME, OptionReader, SEPARATORS, UNREADABLE } from '../options/option-reader.js';
-import { AT_MOST_ONCE_RETRY, type ResolvedRetryPolicy } from '../options/retry-policy.js';
+import { AT_MOST_ONCE_RETRY, type ResolvedRetryPolicy, resolveRetryPolicy } from '../options/retry-policy.js';
 import type { Report } from '../../shared/diagnostic.js';
 import { approvalSignal } from '../graph/saga-graph.js';
-import { signalNameFlaw } from '../options/signal-name.js';
-import type { NodeMetadata, StepMetadata } from '../decorators/saga-metadata.js';
+import { DECORATORS, type NodeMetadata, type StepMetadata } from '../decorators/saga-metadata.js';
 import type { SagaMethods } from '../decorators/saga-methods.js';
-import { readRateLimit } from './read-rate-limit.js';
-import { readStepConcurrency } from './read-step-concurrency.js';
-import type {
-  AnyNodeOptions,
-  ApprovalOptions,
-  RemoteStepOptions,
-  StepOptions,
-  SubSagaOptions,
-  WaitForOptions,
+import {
+  APPROVAL_OPTIONS,
+  type NodeOptionsRead,
+  REMOTE_STEP_OPTIONS,
+  STEP_OPTIONS,
+  SUB_SAGA_OPTIONS,
+  WAIT_FOR_OPTIONS,
 } from '../options/step-options.js';
 import { shown } from '../../shared/shown-value.js';
 
-const STEP_OPTIONS = [
-  'compensate',
-  'after',
-  'join',
-  'when',
-  'forEach',
-  'concurrency',
-  'delay',
-  'retry',
-  'compensationRetry',
-  'compensationTimeout',
-  'timeout',
-  'heartbeat',
-  'transactional',
-  'idempotent',
-  'probe',
-  'compensateOnFailure',
-  'compensationReply',
-  'rateLimit',
-  'savepoint',
-  'pivot',
-  'onFailure',
-] satisfies (keyof StepOptions)[];
-const SUB_SAGA_OPTIONS = [
-  'compensate',
-  'after',
-  'join',
-  'when',
-  'delay',
-  'retry',
-  'compensationRetry',
-  'compensationTimeout',
-  'savepoint',
-  'pivot',
-  'onFailure',
-] satisfies (keyof SubSagaOptions)[];
-const WAIT_OPTIONS = [...SUB_SAGA_OPTIONS, 'timeout'] satisfies (keyof ApprovalOptions)[];
-/** What each decorator takes. */
-const OPTIONS_OF: Record<
-  NodeMetadata['kind'],
-  readonly [decorator: string, options: readonly (keyof AnyNodeOptions)[]]
-> = {
-  step: ['@Step', STEP_OPTIONS],
-  'sub-saga': ['@SubSaga', SUB_SAGA_OPTIONS],
-  remote: ['@RemoteStep', [...SUB_SAGA_OPTIONS, 'version'] satisfies (keyof RemoteStepOptions)[]],
-  signal: ['@WaitFor', [...WAIT_OPTIONS, 'signal'] satisfies (keyof WaitForOptions)[]],
-  approval: ['@Approval', [...WAIT_OPTIONS, 'quorum'] satisfies (keyof ApprovalOptions)[]],
-};
-/** The approvals of a step that is not decided are loaded with its saga each time. */
-const LARGEST_QUORUM = 10;
-/** In all, the first included, if a savepoint does not say. */
-const DEFAULT_SAVEPOINT = { attempts: 2 };
+/** The options of each decorator. */
+const OPTIONS_OF = {
+  step: STEP_OPTIONS,
+  'sub-saga': SUB_SAGA_OPTIONS,
+  remote: REMOTE_STEP_OPTIONS,
+  signal: WAIT_FOR_OPTIONS,
+  approval: APPROVAL_OPTIONS,
+} satisfies Record<NodeMetadata['kind'], object>;
+/** The options of a step that has none. */
+export const NO_OPTIONS: NodeOptionsRead = new OptionReader(() => undefined).read(STEP_OPTIONS, {});
+/** The number of items of a fan-out that run at once by default. */
+const DEFAULT_CONCURRENCY = 10;
 
+/** An at-most-once step is tried again only if it says so itself. */
+const AT_MOST_ONCE = resolveRetryPolicy(AT_MOST_ONCE_RETRY);
 /** The policies of steps that have none of their own; undefined: it is wrong, and that was reported. */
 export interface InheritedPolicies {
   readonly retry: ResolvedRetryPolicy | undefined;
@@ -81,8 +38,8 @@ export interface InheritedPolicies {
 }
 
 /**
- * The node of a step. What is wrong with its options is reported, and a node of which anything was reported
- * is not to be used beyond its name and edges.
+ * Returns the node of a step. All that is wrong with its options is reported. After a report, only the name and the
+ * edges of the node may be used.
  */
 export function readStep(
   { method, options: given, node: declared }: StepMetadata,
@@ -91,80 +48,89 @@ export function readStep(
   inherited: InheritedPolicies,
   report: Report,
 ): UnlinkedStep {
-  const read = new OptionReader(report);
-  const [decorator, known] = OPTIONS_OF[declared.kind];
-  const options = new OptionReader(report, `${decorator} `).options<AnyNodeOptions>(given, known);
-  const child = declared.kind === 'sub-saga' ? declared.child : undefined;
-  if (declared.kind === 'sub-saga' && typeof child !== 'function') {
+  const reader = new OptionReader(report, '', `${DECORATORS[declared.kind]} has the `);
+  const options = { ...NO_OPTIONS, ...reader.read(OPTIONS_OF[declared.kind], given) } as NodeOptionsRead;
+  if (declared.kind === 'sub-saga' && typeof declared.child !== 'function') {
     report(
-      `@SubSaga was given ${shown(child)}`,
+      `@SubSaga was given ${shown(declared.child)}`,
       'give it a function that returns the class: () => ShipmentSaga',
     );
   }
-  const waits = declared.kind === 'signal' || declared.kind === 'approval';
+  if (declared.kind === 'remote') checkHandler('@RemoteStep', declared.handler, report);
+  const node = nodeOf(method, options, methods, inherited, report);
+  return {
+    ...node,
+    kind: declared.kind,
+    child: declared.kind === 'sub-saga' ? declared.child : undefined,
+    remote: declared.kind === 'remote' ? { name: declared.handler, version: options.version! } : undefined,
+    after: readAfter(method, options, previous, methods, report),
+    ...(declared.kind === 'signal' || declared.kind === 'approval'
+      ? { wait: waitOf(declared.kind, method, options), timeout: undefined }
+      : undefined),
+  };
+}
+
+/** Returns the node of a step, without its edges. */
+export function nodeOf(
+  method: string,
+  options: NodeOptionsRead,
+  methods: SagaMethods,
+  inherited: InheritedPolicies,
+  report: Report,
+): UnlinkedStep {
   checkMethod(method, methods, report);
   checkCompensation(options, methods, report);
   checkProbe(options, methods, report);
   checkCombinations(options, report);
-
-  const { retry, compensationRetry, compensationTimeout, timeout, delay } = options;
-  const idempotent = read.flag(options.idempotent, 'idempotent', true);
-  const ownRetry = retry ?? (idempotent ? undefined : AT_MOST_ONCE_RETRY);
-  const node: { [K in keyof UnlinkedStep]: UnlinkedStep[K] | undefined } = {
+  const { compensate, idempotent, retry, compensationRetry, delay, savepoint, compensationReply } = options;
+  const { timeout: reply } = compensationReply ?? {};
+  return {
     name: method,
-    kind: declared.kind,
-    child,
-    remote: declared.kind === 'remote' ? readRemote(declared.handler, options, report) : undefined,
-    wait: waits ? readWait(declared.kind, method, options, read, report) : undefined,
-    after: readAfter(method, options, previous, methods, report),
-    join: read.oneOf(options.join, 'join', ['all', 'any']),
-    compensate: options.compensate,
-    retry: ownRetry ? read.retry(ownRetry, 'retry') : inherited.retry,
-    compensationRetry: compensationRetry
-      ? read.retry(compensationRetry, 'compensationRetry')
-      : inherited.compensationRetry,
-    timeout:
-      timeout === undefined || waits
-        ? undefined
-        : // Of an attempt, which is no time from the data: a function is refused.
-          read.durationAboveZero(timeout as Duration, 'timeout', 'would fail every attempt', LONGEST_TIMER),
-    compensationTimeout:
-      compensationTimeout === undefined
-        ? undefined
-        : read.durationAboveZero(
-            compensationTimeout,
-            'compensationTimeout',
-            'would fail every attempt of the compensation',
-            LONGEST_TIMER,
-          ),
-    compensationReply: readReply(options.compensationReply, read, report),
-    heartbeat:
-      options.heartbeat === undefined
-        ? undefined
-        : read.durationAboveZero(options.heartbeat, 'heartbeat', 'would lose every attempt', LONGEST_TIMER),
-    transactional: read.flag(options.transactional, 'transactional'),
+    kind: 'step',
+    after: [],
+    join: options.join ?? 'all',
+    compensate,
+    // An invalid definition is not used.
+    retry: (retry ?? (idempotent ? inherited.retry : AT_MOST_ONCE))!,
+    compensationRetry: (compensationRetry ?? inherited.compensationRetry)!,
+    timeout: options.timeout as number | undefined,
+    compensationTimeout: options.compensationTimeout,
+    compensationReply: compensationReply && {
+      signal: compensationReply.signal,
+      ...(reply !== undefined && { timeout: reply }),
+    },
+    heartbeat: options.heartbeat,
+    transactional: options.transactional,
     idempotent,
-    compensateOnFailure: read.flag(options.compensateOnFailure, 'compensateOnFailure'),
-    when: read.function(options.when, 'when'),
-    forEach: read.function(options.forEach, 'forEach'),
-    ...readStepConcurrency(options.concurrency, read),
+    compensateOnFailure: options.compensateOnFailure,
+    when: options.when,
+    forEach: options.forEach,
+    ...concurrencyOf(options),
     // No wait is no state of waiting.
-    delay:
-      delay === undefined || typeof delay === 'function'
-        ? undefined
-        : read.duration(delay, 'delay') || undefined,
+    delay: typeof delay === 'number' && delay > 0 ? delay : undefined,
     delayOf: typeof delay === 'function' ? delay : undefined,
     probe: options.probe,
-    savepoint: readSavepoint(options.savepoint, read),
-    pivot: read.flag(options.pivot, 'pivot'),
-    optional: read.oneOf(options.onFailure, 'onFailure', ['compensate', 'continue']) === 'continue',
-    rateLimit: readRateLimit(options.rateLimit, read),
+    savepoint: savepoint || undefined,
+    pivot: options.pivot,
+    optional: options.onFailure === 'continue',
+    rateLimit: options.rateLimit,
   };
-  checkHeartbeat(node, report);
-  return node as UnlinkedStep;
 }
 
-function checkHeartbeat({ heartbeat, timeout, transactional }: Partial<UnlinkedStep>, report: Report): void {
+/** How many items of one saga run at once, and how many attempts of all sagas. */
+function concurrencyOf({
+  concurrency = DEFAULT_CONCURRENCY,
+}: NodeOptionsRead): Pick<UnlinkedStep, 'concurrency' | 'sharedConcurrency'> {
+  if (typeof concurrency === 'number') return { concurrency };
+  const { count, key } = concurrency;
+  return {
+    // Items of one saga that could not run at the same time need not wait beside each other.
+    concurrency: key ? DEFAULT_CONCURRENCY : Math.min(count, DEFAULT_CONCURRENCY),
+    sharedConcurrency: { count, ...(key && { key }) },
+  };
+}
+
+function checkHeartbeat({ heartbeat, timeout, transactional }: NodeOptionsRead, report: Report): void {
   if (heartbeat === undefined) return;
   if (transactional) {
     report(
@@ -172,7 +138,7 @@ function checkHeartbeat({ heartbeat, timeout, transactional }: Partial<UnlinkedS
       'set a timeout instead',
     );
   }
-  if (timeout !== undefined && heartbeat >= timeout)
+  if (typeof timeout === 'number' && heartbeat >= timeout)
     report('heartbeat is not shorter than timeout, so that it has no effect', 'shorten it, or remove it');
 }
 
@@ -210,7 +176,7 @@ const HOOKS: readonly string[] = [
   'onApplicationShutdown',
 ];
 
-function checkCompensation(options: AnyNodeOptions, methods: SagaMethods, report: Report): void {
+function checkCompensation(options: NodeOptionsRead, methods: SagaMethods, report: Report): void {
   const { compensate } = options;
   if (compensate === undefined) return;
   if (HOOKS.includes(compensate)) {
@@ -229,7 +195,7 @@ function checkCompensation(options: AnyNodeOptions, methods: SagaMethods, report
   } else checkBody(`compensate '${compensate}'`, compensate, methods, report);
 }
 
-function checkProbe({ probe }: AnyNodeOptions, methods: SagaMethods, report: Report): void {
+function checkProbe({ probe }: NodeOptionsRead, methods: SagaMethods, report: Report): void {
   if (probe === undefined) return;
   const plain = methods.plain.filter((name) => !methods.compensations.includes(name));
   if (!methods.all.includes(probe)) {
@@ -244,7 +210,7 @@ function checkProbe({ probe }: AnyNodeOptions, methods: SagaMethods, report: Rep
   } else checkBody(`probe '${probe}'`, probe, methods, report);
 }
 
-function checkCombinations(options: AnyNodeOptions, report: Report): void {
+function checkCombinations(options: NodeOptionsRead, report: Report): void {
   if (options.compensateOnFailure && options.compensate === undefined) {
     report('compensateOnFailure needs a compensation', 'name one with compensate');
   }
@@ -252,6 +218,7 @@ function checkCombinations(options: AnyNodeOptions, report: Report): void {
     report('compensationTimeout needs a compensation', 'name one with compensate, or remove it');
   }
   if (options.compensationReply !== undefined) checkReply(options, report);
+  checkHeartbeat(options, report);
   if (options.transactional && options.idempotent === false) {
     report('a transactional step already takes effect exactly once', 'remove idempotent');
   }
@@ -277,7 +244,7 @@ function checkCombinations(options: AnyNodeOptions, report: Report): void {
   }
 }
 
-function checkReply({ compensate, forEach }: AnyNodeOptions, report: Report): void {
+function checkReply({ compensate, forEach }: NodeOptionsRead, report: Report): void {
   if (compensate === undefined)
     report('compensationReply needs a compensation', 'name one with compensate, or remove it');
   if (forEach === undefined) return;
@@ -291,7 +258,7 @@ function checkReply({ compensate, forEach }: AnyNodeOptions, report: Report): vo
 /** The edges of a step; an edge that is wrong is reported and left out, or kept for the linker to name. */
 function readAfter(
   step: string,
-  { after, join }: AnyNodeOptions,
+  { after, join }: NodeOptionsRead,
   previous: string | undefined,
   methods: SagaMethods,
   report: Report,
@@ -330,59 +297,15 @@ function whatIsWrongWithEdge(
     : [`after names '${name}', which is a plain method`, 'decorate it with @Step(), or name a step'];
 }
 
-function readRemote(name: string, { version = 1 }: AnyNodeOptions, report: Report): UnlinkedStep['remote'] {
-  checkHandler('@RemoteStep', name, version, report);
-  return { name, version };
-}
-
-function readSavepoint(savepoint: StepOptions['savepoint'], read: OptionReader): UnlinkedStep['savepoint'] {
-  if (savepoint === undefined || savepoint === false) return undefined;
-  if (savepoint === true) return DEFAULT_SAVEPOINT;
-  const given = read.object(savepoint, 'savepoint', ['attempts'], 'true, or { attempts: 3 }');
-  // The first attempt is one of them: with fewer than 2 nothing would ever return to it.
-  return given && { attempts: read.count(given.attempts, 'savepoint.attempts', 2) };
-}
-
-function readReply(
-  reply: StepOptions['compensationReply'],
-  read: OptionReader,
-  report: Report,
-): UnlinkedStep['compensationReply'] {
-  if (reply === undefined) return undefined;
-  const form = "such as { signal: 'refund-reply', timeout: '10m' }";
-  const given = read.object(reply, 'compensationReply', ['signal', 'timeout'], form);
-  if (!given) return undefined;
-  const { signal, timeout } = given;
-  const flaw = signalNameFlaw(signal);
-  if (flaw !== undefined) report(`compensationReply.signal is ${shown(signal)}`, flaw);
-  if (timeout === undefined) return { signal: signal! };
-  const name = 'compensationReply.timeout';
-  return { signal: signal!, timeout: read.durationAboveZero(timeout, name, 'would wait for nothing') };
-}
-
-function readWait(
+function waitOf(
   kind: 'signal' | 'approval',
   step: string,
-  { signal, timeout, quorum = 1 }: AnyNodeOptions,
-  read: OptionReader,
-  report: Report,
+  { signal, timeout, quorum = 1 }: NodeOptionsRead,
 ): UnlinkedStep['wait'] {
-  if (kind === 'signal') checkSignalName(signal, report);
-  const people = read.count(quorum, 'quorum');
-  if (people > LARGEST_QUORUM)
-    report(`quorum is ${shown(quorum)}`, `give a whole number from 1 to ${LARGEST_QUORUM}`);
   return {
     signal: kind === 'approval' ? approvalSignal(step) : signal!,
-    ...(people > 1 && { quorum: people }),
+    ...(quorum > 1 && { quorum }),
     ...(typeof timeout === 'function' && { timeoutOf: timeout }),
-    ...(timeout !== undefined &&
-      typeof timeout !== 'function' && {
-        timeout: read.durationAboveZero(timeout, 'timeout', 'would wait for nothing'),
-      }),
+    ...(typeof timeout === 'number' && { timeout }),
   };
-}
-
-function checkSignalName(signal: unknown, report: Report): void {
-  const flaw = signalNameFlaw(signal);
-  if (flaw !== undefined) report(`signal is ${shown(signal)}`, flaw);
 }

@@ -149,7 +149,7 @@ describe('a wrong definition', () => {
     };
     const message = problemsOf(sagaWith(wrong, { version: 0, compensationRetry: { attempts: -1 } }));
     for (const problem of [
-      /@Saga version 0/,
+      /@Saga version is 0/,
       /@Saga compensationRetry\.attempts is -1/,
       /step 'pay': compensate 'nothing'/,
       /step 'pay': timeout: 'soon'/,

@@ -63,12 +63,7 @@ describe('a remote step', () => {
       {},
       "the handler's name 'stock reserve' contains characters that idempotency",
     ],
-    [
-      'a version',
-      'stock',
-      { version: 1.5 },
-      '@RemoteStep version 1.5 cannot be used; give a whole number from 1',
-    ],
+    ['a version', 'stock', { version: 1.5 }, 'version is 1.5; give a whole number from 1'],
     [
       'an option',
       'stock',

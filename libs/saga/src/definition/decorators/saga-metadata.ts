@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
 import { methodName } from './legacy-decorators.js';
 import type { SagaOptions } from '../options/saga-options.js';
-import type { AnyNodeOptions, StepHandlerOptions } from '../options/step-options.js';
+import type { NodeOptions, StepHandlerOptions } from '../options/step-options.js';
 
 // Shared by copies of this package: the one of the command line may be another than that of the application.
 const SAGA = Symbol.for('nestjs-durable-saga:saga');
@@ -18,7 +18,7 @@ export type NodeMetadata =
 
 export interface StepMetadata {
   readonly method: string;
-  readonly options: AnyNodeOptions;
+  readonly options: NodeOptions;
   readonly node: NodeMetadata;
 }
 
@@ -31,8 +31,8 @@ export interface HandlerMetadata {
 
 const STEP: NodeMetadata = { kind: 'step' };
 
-/** As users write them. */
-const DECORATORS: Record<NodeMetadata['kind'], string> = {
+/** The decorators as users write them. */
+export const DECORATORS: Record<NodeMetadata['kind'], string> = {
   step: '@Step',
   signal: '@WaitFor',
   approval: '@Approval',
@@ -54,7 +54,7 @@ export const SagaMetadata = {
     Reflect.defineMetadata(SAGA, options, target);
   },
 
-  defineStep(prototype: object, key: string, options: AnyNodeOptions, node: NodeMetadata = STEP): void {
+  defineStep(prototype: object, key: string, options: NodeOptions, node: NodeMetadata = STEP): void {
     const method = methodName(DECORATORS[node.kind], key);
     const own = (Reflect.getOwnMetadata(STEPS, prototype) ?? []) as StepMetadata[];
     Reflect.defineMetadata(STEPS, [...own, { method, options, node }], prototype);

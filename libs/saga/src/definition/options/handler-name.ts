@@ -1,4 +1,4 @@
-import { LARGEST_COUNT, LONGEST_NAME, SEPARATORS, UNREADABLE } from './option-reader.js';
+import { LONGEST_NAME, SEPARATORS, UNREADABLE } from './option-reader.js';
 import type { Report } from '../../shared/diagnostic.js';
 import { shown } from '../../shared/shown-value.js';
 
@@ -22,13 +22,8 @@ export function handlerOf(saga: string): string | undefined {
   return saga.startsWith(HANDLER_PREFIX) ? saga.slice(HANDLER_PREFIX.length) : undefined;
 }
 
-/** Reports what is wrong with what a decorator was given as the name and the version of a handler. */
-export function checkHandler(
-  decorator: '@StepHandler' | '@RemoteStep',
-  name: unknown,
-  version: unknown,
-  report: Report,
-): void {
+/** Reports what is wrong with the name of a handler that a decorator was given. */
+export function checkHandler(decorator: '@StepHandler' | '@RemoteStep', name: unknown, report: Report): void {
   const longest = LONGEST_NAME - HANDLER_PREFIX.length;
   if (typeof name !== 'string' || name.length === 0 || name.length > longest) {
     report(
@@ -40,8 +35,5 @@ export function checkHandler(
       `the handler's name ${shown(name)} contains characters that idempotency keys cannot contain`,
       "remove spaces, ':', '~', '[', ']' and control characters",
     );
-  }
-  if (!(Number.isInteger(version) && (version as number) >= 1 && (version as number) <= LARGEST_COUNT)) {
-    report(`${decorator} version ${shown(version)} cannot be used`, 'give a whole number from 1');
   }
 }

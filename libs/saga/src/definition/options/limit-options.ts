@@ -1,5 +1,7 @@
 import type { StepContext } from '../types/contexts.js';
 import type { Duration } from './duration.js';
+import * as kind from './kinds.js';
+import { optional, type OptionTable, required } from './option-reader.js';
 
 /* oxlint-disable typescript/no-explicit-any -- each saga has an input of its own */
 /**
@@ -52,3 +54,17 @@ export interface RateLimit {
   /** The key of the limit, such as the tenant: each key has its own windows. Default: none, the limit is of the step. */
   key?: StepKeyOf;
 }
+
+const per = required(kind.duration({ zero: 'would limit nothing' }));
+export const SAGA_CONCURRENCY = {
+  count: required(kind.count()),
+  key: optional(kind.func<StartKeyOf>()),
+} satisfies OptionTable<SagaConcurrency>;
+export const STEP_CONCURRENCY = {
+  count: required(kind.count()),
+  key: optional(kind.func<StepKeyOf>()),
+} satisfies OptionTable<StepConcurrency>;
+export const SAGA_RATE_LIMIT = { ...SAGA_CONCURRENCY, per } satisfies OptionTable<SagaRateLimit>;
+export const RATE_LIMIT = { ...STEP_CONCURRENCY, per } satisfies OptionTable<RateLimit>;
+/** An example of a rate limit, for messages. */
+export const RATE_LIMIT_EXAMPLE = "an object such as { count: 10, per: '1s' }";

@@ -1,6 +1,5 @@
 import { type Duration, readDuration } from './duration.js';
 import { readObject } from '../../shared/read-object.js';
-import { readRetryPolicy, type ResolvedRetryPolicy, type RetryPolicy } from './retry-policy.js';
 import type { Report } from '../../shared/diagnostic.js';
 import { shown } from '../../shared/shown-value.js';
 
@@ -13,92 +12,136 @@ export const SEPARATORS = /[\s:~[\]]/;
 /** Control characters and lone surrogates, which PostgreSQL or people cannot read. */
 export const UNREADABLE = /[\p{Cc}\p{Cs}]/u;
 
+/** A kind of value as plain data, for other formats that have the same option, such as files of declared sagas. */
+export type ValueShape =
+  | { readonly type: 'whole'; readonly least: number }
+  | { readonly type: 'number' }
+  | { readonly type: 'flag' }
+  | { readonly type: 'duration' }
+  | { readonly type: 'choice'; readonly of: readonly string[] };
+
+/** A kind of value. Callers without a compiler may give any value in the place of `Given`. */
+export interface Kind<Given, Read = Given> {
+  /**
+   * Returns the value as the package uses it. Undefined: the value is invalid, and that was reported.
+   * @param option the name of the option, with the names of those that contain it: `retry.delay`
+   */
+  readonly read: (value: Given, option: string, reader: OptionReader) => Read | undefined;
+  /** Undefined: only code can give such a value. */
+  readonly shape?: ValueShape;
+}
+
+/** An option of a table: its kind of value, and what holds if it is not given. */
+export interface Option<Given, Read = Given> {
+  readonly read: (value: Given | undefined, option: string, reader: OptionReader) => Read;
+  readonly shape?: ValueShape;
+  readonly required?: true;
+}
+
+/** All options of an interface. A table that lacks an option, or has another kind of value for it, does not compile. */
+export type OptionTable<T> = { readonly [K in keyof T]-?: Option<Exclude<T[K], undefined>, unknown> };
+
+// oxlint-disable-next-line typescript/no-explicit-any -- each option has a kind of value of its own
+export type AnyTable = Readonly<Record<string, Option<any, unknown>>>;
+
+/** The options of a table as the package uses them. */
+export type OptionsRead<Table extends AnyTable> = {
+  readonly [K in keyof Table]: ReturnType<Table[K]['read']>;
+};
+
+/** An option that may be left out. */
+export function optional<Given, Read>(kind: Kind<Given, Read>): Option<Given, Read | undefined> {
+  return {
+    read: (value, option, reader) => (value === undefined ? undefined : kind.read(value, option, reader)),
+    shape: kind.shape,
+  };
+}
+
+/** An option that has this value if it is left out. */
+export function withDefault<Given, Read>(
+  kind: Kind<Given, Read>,
+  byDefault: NoInfer<Given>,
+): Option<Given, Read> {
+  return {
+    read: (value = byDefault, option, reader) => kind.read(value, option, reader) as Read,
+    shape: kind.shape,
+  };
+}
+
+/** An option that must be given. */
+export function required<Given, Read>(kind: Kind<Given, Read>): Option<Given, Read> {
+  return {
+    read: (value, option, reader) => kind.read(value as Given, option, reader) as Read,
+    shape: kind.shape,
+    required: true,
+  };
+}
+
 /**
- * Reads options of whatever callers without a compiler gave. What is wrong is reported; such a definition
- * is never used, whatever is returned in the place of the wrong value.
+ * Reads options by their table, for callers without a compiler, too. Each option is read once, so that what is checked is
+ * what is used. All that is wrong is reported. The reader returns something in the place of an invalid option, which
+ * must not be used after a report.
  */
 export class OptionReader {
   constructor(
-    private readonly report: Report,
-    /** Goes before the name of an option, where its owner has to be said: `@Saga `. */
-    private readonly owner = '',
+    readonly report: Report,
+    /** Begins messages about values: `@Saga `. */
+    private readonly prefix = '',
+    /** Begins messages about unknown options: `@Saga has the `. */
+    private readonly beforeUnknown = '',
   ) {}
 
   /**
-   * The options of a call, each read once; unknown ones are reported.
-   * @param below the option that has them, with a dot: `worker.`
+   * Returns the options of a call.
+   * @param what the options are called: `filter`
    */
-  options<T extends object>(given: T, known: readonly (keyof T & string)[], below = ''): Partial<T> {
-    const read = readObject<T>(given, known, below);
-    if (read) for (const { problem, fix } of read.flaws) this.report(this.ownersOf(problem), fix);
-    else this.report(`${this.owner}options are ${shown(given)}`, 'give an object');
-    return read?.options ?? {};
+  read<Table extends AnyTable>(table: Table, given: unknown, what = 'options'): OptionsRead<Table> {
+    const read = this.fields(table, given, '');
+    if (!read)
+      this.report(
+        `${this.prefix}${what} ${what === 'options' ? 'are' : 'is'} ${shown(given)}`,
+        'give an object',
+      );
+    return read ?? ({} as OptionsRead<Table>);
   }
 
-  flag(value: unknown, option: string, byDefault = false): boolean {
-    if (value === undefined || typeof value === 'boolean') return value ?? byDefault;
-    return this.refuse(value, option, 'give true or false', byDefault);
-  }
-
-  oneOf<const T extends string>(value: unknown, option: string, allowed: readonly [T, ...T[]]): T {
-    if (value === undefined) return allowed[0];
-    if (allowed.includes(value as T)) return value as T;
-    const fix = `give ${allowed.map((one) => `'${one}'`).join(' or ')}`;
-    return this.refuse(value, option, fix, allowed[0]);
-  }
-
-  function<T extends (...args: never[]) => unknown>(value: T | undefined, option: string): T | undefined {
-    if (value === undefined || typeof value === 'function') return value;
-    return this.refuse(value, option, 'give a function', undefined);
-  }
-
-  count(value: unknown, option: string, least = 1, most = LARGEST_COUNT): number {
-    if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) {
-      return value as number;
-    }
-    return this.refuse(value, option, `give a whole number from ${least}`, least);
-  }
-
-  /** The options below an option, as `options` gives them; undefined: it is no object, and that was reported. */
-  object<T extends object>(
-    value: T,
+  /** The options that an option contains. Undefined: the value is no object, and that was reported. */
+  below<Table extends AnyTable>(
+    table: Table,
+    given: unknown,
     option: string,
-    keys: readonly (keyof T & string)[],
     example: string,
-  ): Partial<T> | undefined {
-    const read = readObject<T>(value, keys, `${option}.`);
-    if (!read) return this.refuse(value, option, `give ${example}`, undefined);
-    for (const { problem, fix } of read.flaws) this.report(this.ownersOf(problem), fix);
-    return read.options;
+  ): OptionsRead<Table> | undefined {
+    return this.fields(table, given, `${option}.`) ?? this.refuse(given, option, `give ${example}`);
   }
 
-  private ownersOf(problem: string): string {
-    return this.owner === '' ? problem : `${this.owner}has the ${problem}`;
+  refuse(value: unknown, option: string, fix: string): undefined {
+    this.report(`${this.prefix}${option} is ${shown(value)}`, fix);
   }
 
-  /** In milliseconds. */
-  duration(value: Duration, option: string, longest?: number, instead = 0): number {
-    const read = readDuration(value, this.owner + option, longest);
-    if (typeof read === 'number') return read;
-    this.report(read.problem, read.fix);
-    return instead;
+  duration(
+    value: Duration,
+    option: string,
+    { least = 0, longest, zero }: { least?: number; longest?: number; zero?: string } = {},
+  ): number | undefined {
+    const read = readDuration(value, this.prefix + option, longest);
+    if (typeof read !== 'number') return void this.report(read.problem, read.fix);
+    if (read < least) return this.refuse(value, option, `give at least ${least} ms`);
+    if (read > 0 || zero === undefined) return read;
+    return void this.report(`${this.prefix}${option} 0 ${zero}`, 'remove the option to set none');
   }
 
-  /** In milliseconds; 0 is refused, with why it would make no sense. */
-  durationAboveZero(value: Duration, option: string, because: string, longest?: number): number {
-    const read = this.duration(value, option, longest, NaN);
-    if (read === 0) this.report(`${this.owner}${option} 0 ${because}`, 'remove the option to set none');
-    return read;
-  }
-
-  retry(policy: RetryPolicy, option: string): ResolvedRetryPolicy | undefined {
-    const { resolved, flaws } = readRetryPolicy(policy, this.owner + option);
-    for (const { problem, fix } of flaws) this.report(problem, fix);
-    return resolved;
-  }
-
-  private refuse<T>(value: unknown, option: string, fix: string, instead: T): T {
-    this.report(`${this.owner}${option} is ${shown(value)}`, fix);
-    return instead;
+  private fields<Table extends AnyTable>(
+    table: Table,
+    given: unknown,
+    below: string,
+  ): OptionsRead<Table> | undefined {
+    const names = Object.keys(table);
+    const object = readObject<Record<string, unknown>>(given, names, below);
+    if (!object) return undefined;
+    for (const { problem, fix } of object.flaws) this.report(this.beforeUnknown + problem, fix);
+    const read: Record<string, unknown> = {};
+    for (const name of names) read[name] = table[name]!.read(object.options[name], below + name, this);
+    return read as OptionsRead<Table>;
   }
 }

@@ -1,8 +1,15 @@
 import { SagaValidationError } from '../../errors.js';
-import { type Duration, readDuration } from './duration.js';
-import { type Diagnostic, textOfDiagnostic, textOfProblems } from '../../shared/diagnostic.js';
-import { readObject } from '../../shared/read-object.js';
-import { shown } from '../../shared/shown-value.js';
+import type { Duration } from './duration.js';
+import * as kind from './kinds.js';
+import {
+  type Kind,
+  optional,
+  OptionReader,
+  type OptionsRead,
+  type OptionTable,
+  required,
+} from './option-reader.js';
+import { withoutProblems } from './read-options.js';
 
 /** When and how often a failed attempt is retried. */
 export interface RetryPolicy {
@@ -28,19 +35,6 @@ export interface RetryPolicy {
    */
   retryIf?: (error: unknown) => boolean;
 }
-
-/** What a column of counts can hold. */
-const MOST_ATTEMPTS = 2_147_483_647;
-
-const POLICY = [
-  'attempts',
-  'delay',
-  'factor',
-  'maxDelay',
-  'backoff',
-  'jitter',
-  'retryIf',
-] as const satisfies (keyof RetryPolicy)[];
 
 /** Returns the delay after a failed attempt. */
 export type Backoff = (attempt: number, error: unknown) => Duration;
@@ -68,69 +62,65 @@ export const DEFAULT_COMPENSATION_RETRY: RetryPolicy = { attempts: 10 };
 /** An at-most-once step is tried again only if it says so itself. */
 export const AT_MOST_ONCE_RETRY: RetryPolicy = { attempts: 1 };
 
-/**
- * The policy with its defaults in.
- * @throws SagaValidationError naming every value that is out of range; `what` says whose policy it is.
- */
-export function resolveRetryPolicy(policy: RetryPolicy, what = 'retry'): ResolvedRetryPolicy {
-  const { resolved, flaws } = readRetryPolicy(policy, what);
-  if (!resolved) throw new SagaValidationError(textOfProblems(flaws.map(textOfDiagnostic)));
-  return resolved;
-}
+const backoff: Kind<NonNullable<RetryPolicy['backoff']>> = kind.checked(
+  (value) => typeof value === 'function' || value === 'exponential' || value === 'fixed',
+  "give 'exponential', 'fixed' or a function that returns the delay",
+);
 
-/** The policy with its defaults in, or all that is wrong with it. */
-export function readRetryPolicy(
-  given: RetryPolicy,
-  what: string,
-): { resolved?: ResolvedRetryPolicy; flaws: readonly Diagnostic[] } {
-  const [option, owner] = what.split(' ').reverse();
-  const read = readObject<RetryPolicy>(given, POLICY, `${option}.`);
-  if (!read) {
-    const problem = `${what} is ${shown(given)}`;
-    return { flaws: [{ problem, fix: 'give a policy such as { attempts: 3 }' }] };
-  }
-  const policy = read.options;
-  const flaws: Diagnostic[] = read.flaws.map(({ problem, fix }) => ({
-    problem: owner === undefined ? problem : `${owner} has the ${problem}`,
-    fix,
-  }));
-  const expect = (fits: boolean, key: keyof RetryPolicy, fix: string): void => {
-    if (!fits) flaws.push({ problem: `${what}.${key} is ${shown(policy[key])}`, fix });
-  };
-  const milliseconds = (duration: Duration, key: keyof RetryPolicy): number => {
-    const read = readDuration(duration, `${what}.${key}`);
-    if (typeof read === 'number') return read;
-    flaws.push(read);
-    return 0;
-  };
-  const { backoff } = policy;
-  const delay = milliseconds(policy.delay ?? '200ms', 'delay');
-  const resolved: ResolvedRetryPolicy = {
-    attempts: policy.attempts!,
+/** The options of a policy. `policyOf` has their defaults. */
+export const RETRY_POLICY = {
+  attempts: required(kind.count()),
+  delay: optional(kind.duration()),
+  factor: optional(kind.number(1)),
+  maxDelay: optional(kind.duration()),
+  backoff: optional({ ...backoff, shape: kind.oneOf('exponential', 'fixed').shape }),
+  jitter: optional(kind.number(0, 1)),
+  retryIf: optional(kind.func<(error: unknown) => boolean>()),
+} satisfies OptionTable<RetryPolicy>;
+
+/** A policy, with its defaults. */
+export const retryPolicy: Kind<RetryPolicy, ResolvedRetryPolicy> = {
+  read: (value, option, reader) => {
+    const policy = reader.below(RETRY_POLICY, value, option, 'a policy such as { attempts: 3 }');
+    return policy && policyOf(policy, option, reader);
+  },
+};
+
+/** Adds the defaults to a policy. Reports options that its back-off does not use. */
+export function policyOf(
+  policy: Partial<OptionsRead<typeof RETRY_POLICY>>,
+  option: string,
+  reader: OptionReader,
+): ResolvedRetryPolicy {
+  const { attempts, delay = 200, factor = 2, jitter = 0.2, backoff, retryIf } = policy;
+  const kind = typeof backoff === 'function' ? 'function' : backoff;
+  for (const key of kind === 'fixed' || kind === 'function' ? UNUSED[kind] : [])
+    if (policy[key] !== undefined)
+      reader.refuse(
+        policy[key],
+        `${option}.${key}`,
+        `remove it: backoff ${kind === 'fixed' ? "'fixed'" : 'as a function'} does not use it`,
+      );
+  return {
+    attempts: attempts!,
     delay,
-    factor: policy.factor ?? 2,
-    maxDelay:
-      policy.maxDelay === undefined ? Math.max(60_000, delay) : milliseconds(policy.maxDelay, 'maxDelay'),
-    jitter: policy.jitter ?? 0.2,
-    retryIf: policy.retryIf,
+    factor,
+    maxDelay: policy.maxDelay ?? Math.max(60_000, delay),
+    jitter,
+    retryIf,
     ...(backoff !== undefined && backoff !== 'exponential' && { backoff }),
   };
-  const { attempts, factor, jitter, retryIf } = resolved;
-  const isCount = Number.isInteger(attempts) && attempts >= 1 && attempts <= MOST_ATTEMPTS;
-  expect(isCount, 'attempts', `give a whole number from 1 to ${MOST_ATTEMPTS}`);
-  expect(Number.isFinite(factor) && factor >= 1, 'factor', 'give a number from 1');
-  expect(Number.isFinite(jitter) && jitter >= 0 && jitter <= 1, 'jitter', 'give a number from 0 to 1');
-  const kind = typeof backoff === 'function' ? 'function' : backoff;
-  const isKind = kind === undefined || ['exponential', 'fixed', 'function'].includes(kind);
-  expect(isKind, 'backoff', "give 'exponential', 'fixed' or a function that returns the delay");
-  for (const key of (isKind && UNUSED[kind as keyof typeof UNUSED]) || [])
-    expect(
-      policy[key] === undefined,
-      key,
-      `remove it: backoff ${kind === 'fixed' ? "'fixed'" : 'as a function'} does not use it`,
-    );
-  expect(retryIf === undefined || typeof retryIf === 'function', 'retryIf', 'give a function');
-  return flaws.length > 0 ? { flaws } : { resolved, flaws };
+}
+
+/**
+ * Returns the policy with its defaults.
+ * @param what the name of the policy, for messages
+ * @throws SagaValidationError that names all invalid values
+ */
+export function resolveRetryPolicy(policy: RetryPolicy, what = 'retry'): ResolvedRetryPolicy {
+  return withoutProblems('The retry policy', SagaValidationError, (report) =>
+    retryPolicy.read(policy, what, new OptionReader(report))!,
+  );
 }
 
 /**

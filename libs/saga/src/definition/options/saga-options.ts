@@ -1,10 +1,18 @@
 import type { Type } from '@nestjs/common';
 import type { Duration } from './duration.js';
-import type { SagaConcurrency, SagaRateLimit } from './limit-options.js';
-import type { RetryPolicy } from './retry-policy.js';
-import type { ScheduleOptions } from './schedule-options.js';
+import {
+  RATE_LIMIT_EXAMPLE,
+  SAGA_CONCURRENCY,
+  SAGA_RATE_LIMIT,
+  type SagaConcurrency,
+  type SagaRateLimit,
+} from './limit-options.js';
+import * as kind from './kinds.js';
+import { type Kind, optional, type OptionTable, withDefault } from './option-reader.js';
+import { retryPolicy, type RetryPolicy } from './retry-policy.js';
+import { SCHEDULE_OPTIONS, type ScheduleOptions } from './schedule-options.js';
 import type { StartTimeOf } from './time-of.js';
-import type { StandardSchema } from '../types/standard-schema.js';
+import { isStandardSchema, type StandardSchema } from '../types/standard-schema.js';
 
 /**
  * Whether all stored progress of a saga survives a crash of the database server (`durable`), or all but the last moment
@@ -107,3 +115,49 @@ export interface SagaOptions {
    */
   redact?: readonly string[];
 }
+
+/** Whether a class declares any validation is known only when the application starts, once class-validator is loaded. */
+const inputSchema: Kind<Type | StandardSchema> = kind.checked(
+  (value) => isStandardSchema(value) || (typeof value === 'function' && 'prototype' in value),
+  "give a class with class-validator's decorators, or a Standard Schema (zod from 3.24, valibot from 1.0, arktype from 2.0)",
+);
+
+/** Paths of fields that operators never see. */
+export const redactedPaths: Kind<readonly string[]> = kind.checked(
+  (paths) => Array.isArray(paths) && paths.every(isPath),
+  "give an array of field paths with dots between the keys, such as ['card.number', 'lines.*.price']",
+);
+
+function isPath(path: unknown): boolean {
+  return typeof path === 'string' && path.split('.').every((key) => key !== '');
+}
+
+export const SAGA_OPTIONS = {
+  name: optional(kind.anything<string>()),
+  version: withDefault(kind.count(), 1),
+  upgradeFrom: optional(kind.anything<number | readonly number[]>()),
+  input: optional(inputSchema),
+  retry: optional(retryPolicy),
+  compensationRetry: optional(retryPolicy),
+  timeout: optional(
+    kind.orFunction<Duration, number, StartTimeOf>(
+      kind.duration({ zero: 'would make every saga compensate before its first step' }),
+    ),
+  ),
+  schedule: optional(kind.object(SCHEDULE_OPTIONS, "{ cron: '0 2 * * *', timezone: 'Europe/Berlin' }")),
+  sla: optional(
+    kind.orFunction<Duration, number, StartTimeOf>(
+      kind.duration({ zero: 'would make every saga overdue at once' }),
+    ),
+  ),
+  onFailure: withDefault(kind.oneOf('compensate', 'suspend'), 'compensate'),
+  durability: withDefault(kind.oneOf('durable', 'relaxed'), 'durable'),
+  lockKey: optional(kind.func<(input: unknown) => string>()),
+  lockMode: optional(kind.oneOf('queue', 'reject')),
+  concurrency: optional(kind.orObject(kind.count(), kind.object(SAGA_CONCURRENCY, 'a whole number'))),
+  rateLimit: optional(kind.object(SAGA_RATE_LIMIT, RATE_LIMIT_EXAMPLE)),
+  retention: optional(
+    kind.orFalse(kind.duration({ zero: 'would delete every saga as soon as it has ended' })),
+  ),
+  redact: optional(redactedPaths),
+} satisfies OptionTable<SagaOptions>;

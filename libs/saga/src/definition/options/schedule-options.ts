@@ -1,3 +1,6 @@
+import * as kind from './kinds.js';
+import { optional, type OptionTable, required, withDefault } from './option-reader.js';
+
 /** The tick for which `ScheduleOptions.input` is called. */
 export interface ScheduleTick {
   /** The scheduled time. For `trigger()`: the time of the call. */
@@ -33,6 +36,15 @@ export interface ScheduleOptions {
    */
   catchUp?: 'none' | 'last' | 'all';
 }
+
+export const SCHEDULE_OPTIONS = {
+  // The reader of the schedule checks them, with the package that reads cron expressions.
+  cron: required(kind.anything<string>()),
+  timezone: withDefault(kind.anything<string>(), 'UTC'),
+  input: optional(kind.func<(tick: ScheduleTick) => unknown>()),
+  overlap: withDefault(kind.oneOf('skip', 'queue', 'allow'), 'skip'),
+  catchUp: withDefault(kind.oneOf('none', 'last', 'all'), 'last'),
+} satisfies OptionTable<ScheduleOptions>;
 
 /** A schedule with its defaults, and the times that it stands for. */
 export interface SagaSchedule extends ScheduleRule {

@@ -1,4 +1,4 @@
-import { LONGEST_NAME, UNREADABLE } from './option-reader.js';
+import { type Kind, LONGEST_NAME, UNREADABLE } from './option-reader.js';
 
 /** What a name of a signal has to be instead; undefined: it is one. */
 export function signalNameFlaw(name: unknown): string | undefined {
@@ -8,6 +8,13 @@ export function signalNameFlaw(name: unknown): string | undefined {
     ? `names that begin with '${APPROVAL_PREFIX}' are reserved for approvals; choose another name`
     : undefined;
 }
+
+export const signalName: Kind<string> = {
+  read: (value, option, reader) => {
+    const flaw = signalNameFlaw(value);
+    return flaw === undefined ? value : reader.refuse(value, option, flaw);
+  },
+};
 
 /** What the names of signals that stand for people's decisions begin with. */
 export const APPROVAL_PREFIX = 'approval:';

@@ -1,7 +1,24 @@
 import type { StepContext } from '../types/contexts.js';
-import type { Duration } from './duration.js';
-import type { RateLimit, StepConcurrency } from './limit-options.js';
-import type { RetryPolicy } from './retry-policy.js';
+import { type Duration, LONGEST_TIMER } from './duration.js';
+import {
+  RATE_LIMIT,
+  RATE_LIMIT_EXAMPLE,
+  type RateLimit,
+  STEP_CONCURRENCY,
+  type StepConcurrency,
+} from './limit-options.js';
+import * as kind from './kinds.js';
+import {
+  type Kind,
+  optional,
+  type OptionsRead,
+  type OptionTable,
+  required,
+  withDefault,
+} from './option-reader.js';
+import { retryPolicy, type RetryPolicy } from './retry-policy.js';
+import { redactedPaths } from './saga-options.js';
+import { signalName } from './signal-name.js';
 import type { TimeOf } from './time-of.js';
 
 /* oxlint-disable typescript/no-explicit-any -- each saga has an input of its own */
@@ -216,32 +233,112 @@ export interface StepOptions<
 /** The result of a probe. */
 export type ProbeAnswer<Result = unknown> = { done: Result } | 'not-done' | 'unknown';
 
-/** What any of the decorators may have been given; which one it was says which of these are allowed. */
-export type AnyNodeOptions = Omit<StepOptions, 'timeout'> &
-  Pick<WaitOptions, 'timeout'> &
-  Pick<Partial<WaitForOptions>, 'signal'> &
-  Pick<ApprovalOptions, 'quorum'> &
-  Pick<RemoteStepOptions, 'version'>;
+const REPLY_EXAMPLE = "such as { signal: 'refund-reply', timeout: '10m' }";
+/** The approvals of a step that is not decided are loaded with its saga each time. */
+const LARGEST_QUORUM = 10;
+
+/** `true` has 2 rounds in all, the first included. With fewer, nothing would ever return to the savepoint. */
+const savepoint: Kind<boolean | SavepointOptions, SavepointOptions | false> = {
+  read: (value, option, reader) => {
+    if (value === false) return value;
+    return value === true
+      ? { attempts: 2 }
+      : reader.below(SAVEPOINT_OPTIONS, value, option, 'true, or { attempts: 3 }');
+  },
+};
+export const SAVEPOINT_OPTIONS = {
+  attempts: required(kind.count(2)),
+} satisfies OptionTable<SavepointOptions>;
+
+const COMPENSATION_REPLY = {
+  signal: required(signalName),
+  timeout: optional(kind.duration({ zero: 'would wait for nothing' })),
+} satisfies OptionTable<CompensationReply>;
+
+/** The duration of an attempt, which timers in memory end. */
+const attemptTime = (zero: string) => optional(kind.duration({ longest: LONGEST_TIMER, zero }));
+const no = withDefault(kind.flag, false);
+
+export const NODE_OPTIONS = {
+  compensate: optional(kind.anything<string>()),
+  after: optional(kind.anything<string | readonly string[]>()),
+  join: optional(kind.oneOf('all', 'any')),
+  when: optional(kind.func<Predicate>()),
+  delay: optional(kind.orFunction<Duration, number, TimeOf>(kind.duration())),
+  savepoint: optional(savepoint),
+  onFailure: withDefault(kind.oneOf('compensate', 'continue'), 'compensate'),
+  retry: optional(retryPolicy),
+  compensationRetry: optional(retryPolicy),
+  compensationTimeout: attemptTime('would fail every attempt of the compensation'),
+} satisfies OptionTable<NodeOptions>;
+export const SUB_SAGA_OPTIONS = { ...NODE_OPTIONS, pivot: no } satisfies OptionTable<SubSagaOptions>;
+export const REMOTE_STEP_OPTIONS = {
+  ...SUB_SAGA_OPTIONS,
+  version: withDefault(kind.count(), 1),
+} satisfies OptionTable<RemoteStepOptions>;
+const WAIT_OPTIONS = {
+  ...SUB_SAGA_OPTIONS,
+  timeout: optional(
+    kind.orFunction<Duration, number, TimeOf>(kind.duration({ zero: 'would wait for nothing' })),
+  ),
+} satisfies OptionTable<WaitOptions>;
+export const WAIT_FOR_OPTIONS = {
+  ...WAIT_OPTIONS,
+  signal: required(signalName),
+} satisfies OptionTable<WaitForOptions>;
+export const APPROVAL_OPTIONS = {
+  ...WAIT_OPTIONS,
+  quorum: withDefault(kind.count(1, LARGEST_QUORUM), 1),
+} satisfies OptionTable<ApprovalOptions>;
+export const STEP_OPTIONS = {
+  ...SUB_SAGA_OPTIONS,
+  timeout: attemptTime('would fail every attempt'),
+  heartbeat: attemptTime('would lose every attempt'),
+  transactional: no,
+  idempotent: withDefault(kind.flag, true),
+  compensateOnFailure: no,
+  compensationReply: optional(kind.object(COMPENSATION_REPLY, REPLY_EXAMPLE)),
+  forEach: optional(kind.func<ItemsOf>()),
+  concurrency: optional(
+    kind.orObject(
+      kind.count(),
+      kind.object(STEP_CONCURRENCY, 'a whole number, or { count: 5, key: (ctx) => ctx.input.account }'),
+    ),
+  ),
+  probe: optional(kind.anything<string>()),
+  rateLimit: optional(kind.object(RATE_LIMIT, RATE_LIMIT_EXAMPLE)),
+} satisfies OptionTable<StepOptions>;
+
+/** The options of any decorator of a step, as they are read. Each decorator has some of them. */
+export type NodeOptionsRead = Omit<OptionsRead<typeof STEP_OPTIONS>, 'timeout'> &
+  Partial<
+    OptionsRead<typeof WAIT_FOR_OPTIONS> &
+      OptionsRead<typeof APPROVAL_OPTIONS> &
+      OptionsRead<typeof REMOTE_STEP_OPTIONS>
+  >;
+
+/** The options of a step that a handler has, too. */
+const HANDLER_STEP_OPTIONS = [
+  'compensate',
+  'retry',
+  'compensationRetry',
+  'compensationTimeout',
+  'timeout',
+  'heartbeat',
+  'transactional',
+  'idempotent',
+  'compensateOnFailure',
+  'probe',
+  'rateLimit',
+] as const;
+type HandlerStepOption = (typeof HANDLER_STEP_OPTIONS)[number];
 
 /** Options of `@StepHandler`. Its policies apply to calls from all sagas. */
 export interface StepHandlerOptions<
   Compensation extends string = string,
   Transactional extends boolean = boolean,
   Probe extends string = string,
-> extends Pick<
-  StepOptions<Compensation, Transactional, string, Probe>,
-  | 'compensate'
-  | 'retry'
-  | 'compensationRetry'
-  | 'compensationTimeout'
-  | 'timeout'
-  | 'heartbeat'
-  | 'transactional'
-  | 'idempotent'
-  | 'compensateOnFailure'
-  | 'probe'
-  | 'rateLimit'
-> {
+> extends Pick<StepOptions<Compensation, Transactional, string, Probe>, HandlerStepOption> {
   /**
    * The version of the handler, a whole number from 1. If the input or the result changes, declare a new version, and
    * keep the old handler while sagas use it. Default: 1.
@@ -254,3 +351,13 @@ export interface StepHandlerOptions<
   /** Fields of the input and the result that operators never see, as in `@Saga({ redact })`. Default: none. */
   redact?: readonly string[];
 }
+
+export const STEP_HANDLER_OPTIONS = {
+  ...(Object.fromEntries(HANDLER_STEP_OPTIONS.map((name) => [name, STEP_OPTIONS[name]])) as Pick<
+    typeof STEP_OPTIONS,
+    HandlerStepOption
+  >),
+  version: withDefault(kind.count(), 1),
+  concurrency: optional(kind.count()),
+  redact: optional(redactedPaths),
+} satisfies OptionTable<StepHandlerOptions>;

@@ -1,31 +1,17 @@
 import { Cron } from 'croner';
 import type { Report } from '../../shared/diagnostic.js';
 import { shown } from '../../shared/shown-value.js';
-import type { OptionReader } from '../options/option-reader.js';
-import type { SagaSchedule, ScheduleOptions } from '../options/schedule-options.js';
+import type { OptionsRead } from '../options/option-reader.js';
+import type { SagaSchedule, SCHEDULE_OPTIONS } from '../options/schedule-options.js';
 
-const SCHEDULE_OPTIONS = [
-  'cron',
-  'timezone',
-  'input',
-  'overlap',
-  'catchUp',
-] as const satisfies (keyof ScheduleOptions)[];
-
-const EXAMPLE = "{ cron: '0 2 * * *', timezone: 'Europe/Berlin' }";
 const CRON_EXAMPLE = "give five fields, such as '0 2 * * *' for 02:00 each day, or six with seconds first";
 
-/** Undefined: the saga has no schedule, or a wrong one, which is reported. */
+/** Undefined: the schedule is invalid, and that was reported. */
 export function readSchedule(
-  given: ScheduleOptions | undefined,
-  { hasLockKey, read, report }: { hasLockKey: boolean; read: OptionReader; report: Report },
+  { cron, timezone, input, overlap, catchUp }: OptionsRead<typeof SCHEDULE_OPTIONS>,
+  hasLockKey: boolean,
+  report: Report,
 ): SagaSchedule | undefined {
-  if (given === undefined) return undefined;
-  const options = read.object(given, 'schedule', SCHEDULE_OPTIONS, EXAMPLE);
-  if (!options) return undefined;
-  const overlap = read.oneOf(options.overlap, 'schedule.overlap', ['skip', 'queue', 'allow']);
-  // The default first.
-  const catchUp = read.oneOf(options.catchUp, 'schedule.catchUp', ['last', 'none', 'all']);
   if (overlap === 'skip' && catchUp === 'all')
     report(
       "@Saga schedule.catchUp 'all' with schedule.overlap 'skip' would skip all missed ticks but the first",
@@ -36,12 +22,10 @@ export function readSchedule(
       "@Saga schedule.overlap 'queue' cannot be combined with lockKey, by which the sagas queue already",
       "set overlap to 'allow', or remove lockKey",
     );
-  const input = read.function(options.input, 'schedule.input');
-  const timezone = options.timezone ?? 'UTC';
-  const next = isZone(timezone, report) ? readCron(options.cron, timezone, report) : undefined;
+  const next = isZone(timezone, report) ? readCron(cron, timezone, report) : undefined;
   if (!next) return undefined;
   return {
-    ...{ cron: options.cron!, timezone, overlap, catchUp, next },
+    ...{ cron, timezone, overlap, catchUp, next },
     ...(input && { input }),
   };
 }

@@ -1,9 +1,15 @@
-import { OptionReader } from '../../definition/options/option-reader.js';
+import * as kind from '../../definition/options/kinds.js';
+import {
+  optional,
+  OptionReader,
+  type OptionTable,
+  required,
+} from '../../definition/options/option-reader.js';
 import { readObject } from '../../shared/read-object.js';
 import type { Report } from '../../shared/diagnostic.js';
 import { shown } from '../../shared/shown-value.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
-import { LONGEST_SCHEMA, schemaFlaw } from '../../store/postgres/connection/schema-name.js';
+import { LONGEST_SCHEMA, schemaName } from '../../store/postgres/connection/schema-name.js';
 import { checkDatabase, type DatabaseOptions } from '../database-options.js';
 
 /** A saga that starts, as `shardOf()` of the module's options sees it. */
@@ -41,7 +47,20 @@ export interface ShardsRead {
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
-const PLACE_OPTIONS = ['database', 'schema'] as const satisfies (keyof ShardDatabase)[];
+const PLACE_OPTIONS = {
+  database: required(kind.anything<ShardDatabase['database']>()),
+  schema: optional(schemaName),
+} satisfies OptionTable<ShardDatabase>;
+/** The options that choose shards. `readShards` checks them together. */
+export const SHARD_OPTIONS = {
+  shards: optional(kind.anything<NamedShards>()),
+  shardOf: optional(
+    kind.checked<NonNullable<ShardOptions['shardOf']>>(
+      (given) => typeof given === 'function',
+      'give a function that returns the name of a shard',
+    ),
+  ),
+};
 const NAME_RULE = 'name shards by 1 to 63 letters, digits, hyphens and underscores';
 
 /**
@@ -50,8 +69,6 @@ const NAME_RULE = 'name shards by 1 to 63 letters, digits, hyphens and underscor
  */
 export function readShards(given: ShardOptions, schema: string, report: Report): ShardsRead {
   const { shards, shardOf, database, dataSource } = given;
-  if (shardOf !== undefined && typeof shardOf !== 'function')
-    report(`shardOf is ${shown(shardOf)}`, 'give a function that returns the name of a shard');
   if (shardOf !== undefined && shards === undefined)
     report('shardOf is set without shards', 'set shards, or remove shardOf');
   if (shards === undefined) return {};
@@ -93,18 +110,15 @@ function readShard(
 ): Required<ShardDatabase> | undefined {
   if (given === undefined) return void report(`${what} is undefined`, 'give the database of the shard');
   const read = isPlace(given)
-    ? new OptionReader(report).object<ShardDatabase>(given, what, PLACE_OPTIONS, 'a database')
-    : { database: given };
+    ? new OptionReader(report).below(PLACE_OPTIONS, given, what, 'a database')
+    : { database: given, schema: undefined };
   if (!read) return undefined;
   const { database } = read;
   const option = isPlace(given) ? `${what}.database` : what;
   if (database === undefined) return void report(`${option} is undefined`, 'give the database of the shard');
   if (typeof database !== 'string') checkDatabase(database, option, report);
   else if (database === '') report(`${option} is ''`, 'give the name of a DataSource');
-  const own = read.schema ?? schema;
-  const flaw = read.schema === undefined ? undefined : schemaFlaw(own);
-  if (flaw !== undefined) report(...(`${what}.${flaw}`.split('; ', 2) as [string, string]));
-  return { database, schema: own };
+  return { database, schema: read.schema ?? schema };
 }
 
 /** A database of a layer has a pool, and no `database`. */

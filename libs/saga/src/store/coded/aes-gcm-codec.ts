@@ -1,7 +1,8 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { types } from 'node:util';
-import { OptionReader } from '../../definition/options/option-reader.js';
-import { textOfDiagnostic, textOfProblems } from '../../shared/diagnostic.js';
+import * as kind from '../../definition/options/kinds.js';
+import { OptionReader, type OptionTable, required } from '../../definition/options/option-reader.js';
+import { withoutProblems } from '../../definition/options/read-options.js';
 import { shown } from '../../shared/shown-value.js';
 import { SagaConfigurationError } from '../../errors.js';
 import type { PayloadCodec, PayloadContext } from './payload-codec.js';
@@ -17,6 +18,10 @@ export interface AesGcmCodecOptions {
   readonly current: string;
 }
 
+const AES_OPTIONS = {
+  keys: required(kind.anything<AesGcmCodecOptions['keys']>()),
+  current: required(kind.anything<string>()),
+} satisfies OptionTable<AesGcmCodecOptions>;
 const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const IV_BYTES = 12;
@@ -56,18 +61,18 @@ export class AesGcmCodec implements PayloadCodec {
 
   /** @throws SagaConfigurationError for invalid keys */
   constructor(options: AesGcmCodecOptions) {
-    const problems: string[] = [];
-    const reader = new OptionReader((problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
-    const { keys, current = '' } = reader.options(options, ['keys', 'current']);
-    for (const [id, key] of Object.entries(keys ?? {})) {
-      if (!KEY_ID.test(id)) problems.push(`the key id ${shown(id)} must match ${KEY_ID.source}`);
-      if (!types.isUint8Array(key) || key.byteLength !== KEY_BYTES)
-        problems.push(`the key '${id}' must be a Buffer of ${KEY_BYTES} bytes`);
-      else this.keys.set(id, createSecretKey(key));
-    }
-    if (!Object.hasOwn(keys ?? {}, current))
-      problems.push(`current is ${shown(options?.current)}; give the id of a key`);
-    if (problems.length > 0) throw new SagaConfigurationError(`AesGcmCodec: ${textOfProblems(problems)}`);
+    const current = withoutProblems('AesGcmCodec', SagaConfigurationError, (report) => {
+      const given = new OptionReader(report).read(AES_OPTIONS, options);
+      for (const [id, key] of Object.entries(given.keys ?? {})) {
+        if (!KEY_ID.test(id)) report(`the key id ${shown(id)} must match ${KEY_ID.source}`, 'rename it');
+        if (!types.isUint8Array(key) || key.byteLength !== KEY_BYTES)
+          report(`the key '${id}' must be a Buffer of ${KEY_BYTES} bytes`, 'give randomBytes(32)');
+        else this.keys.set(id, createSecretKey(key));
+      }
+      if (given.current === undefined || !Object.hasOwn(given.keys ?? {}, given.current))
+        report(`current is ${shown(given.current)}`, 'give the id of a key');
+      return given.current;
+    });
     this.current = this.keys.get(current)!;
     this.prefix = `1.${current}.`;
   }

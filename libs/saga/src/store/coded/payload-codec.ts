@@ -1,3 +1,5 @@
+import * as kind from '../../definition/options/kinds.js';
+
 /**
  * Describes a value, identically for encode() and decode(), so that an encoded value can be bound to its saga and step.
  */
@@ -38,4 +40,12 @@ export interface PayloadCodec {
    * missing key.
    */
   decode(encoded: string, context: PayloadContext): string;
+}
+
+export const CODEC_RULE = 'give an object with encode() and decode(), such as an AesGcmCodec';
+export const payloadCodec = kind.checked<PayloadCodec>(isCodec, CODEC_RULE);
+
+export function isCodec(given: unknown): boolean {
+  const { encode, decode } = (given ?? {}) as Partial<PayloadCodec>;
+  return typeof encode === 'function' && typeof decode === 'function';
 }

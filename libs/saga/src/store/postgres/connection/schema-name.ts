@@ -1,4 +1,4 @@
-import { shown } from '../../../shared/shown-value.js';
+import type { Kind } from '../../../definition/options/option-reader.js';
 
 /** PostgreSQL keeps these for itself. */
 const RESERVED = /^pg_|^information_schema$/;
@@ -6,12 +6,20 @@ const RESERVED = /^pg_|^information_schema$/;
 export const LONGEST_SCHEMA = 48;
 const SCHEMA = new RegExp(`^[a-z_][a-z0-9_]{0,${LONGEST_SCHEMA - 1}}$`);
 
-/** What is wrong with the name of a schema, with the fix; undefined: nothing. It is part of SQL as it stands. */
-export function schemaFlaw(schema: unknown): string | undefined {
-  if (typeof schema !== 'string' || !SCHEMA.test(schema)) {
-    return `schema is ${shown(schema)}; give a lower-case name of letters, digits and _, ${LONGEST_SCHEMA} characters at most`;
-  }
-  return RESERVED.test(schema)
-    ? `schema '${schema}' is reserved by PostgreSQL; give another name`
-    : undefined;
+export function isSchemaName(schema: string): boolean {
+  return SCHEMA.test(schema) && !RESERVED.test(schema);
 }
+
+/** The name of a schema. It is part of SQL as it stands. */
+export const schemaName: Kind<string> = {
+  read: (value, option, reader) => {
+    if (typeof value !== 'string' || !SCHEMA.test(value))
+      return reader.refuse(
+        value,
+        option,
+        `give a lower-case name of letters, digits and _, ${LONGEST_SCHEMA} characters at most`,
+      );
+    if (isSchemaName(value)) return value;
+    return void reader.report(`${option} '${value}' is reserved by PostgreSQL`, 'give another name');
+  },
+};

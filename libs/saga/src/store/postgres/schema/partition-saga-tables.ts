@@ -1,3 +1,4 @@
+import * as kind from '../../../definition/options/kinds.js';
 import type { MigrationInterface, QueryRunner } from '../typeorm/typeorm-types.js';
 import { type BuildMark, buildMark } from './build-mark.js';
 import { FIRST_MONDAY, PARTITIONED } from './functions/partition.function.js';
@@ -8,6 +9,8 @@ import { PARTITIONS_0_1_0 } from './frozen/partitions-0.1.0.sql.js';
 export const PERIODS = { daily: 86_400_000, weekly: 7 * 86_400_000 } as const;
 /** By the day, or by the week (from Monday), UTC. */
 export type Partitions = keyof typeof PERIODS;
+
+export const partitionPeriod = kind.oneOf(...(Object.keys(PERIODS) as Partitions[]));
 
 /** Unique over all sagas, which PostgreSQL can promise within a partition only. Something else keeps them: see functions/. */
 const UNIQUE_OVER_ALL = ['instance_correlation', 'instance_lock_held'];

@@ -1,15 +1,14 @@
 import type { MigrationInterface, QueryRunner } from '../typeorm/typeorm-types.js';
 import { SagaConfigurationError } from '../../../errors.js';
-import { OptionReader } from '../../../definition/options/option-reader.js';
-import { textOfDiagnostic, textOfProblems } from '../../../shared/diagnostic.js';
-import { shown } from '../../../shared/shown-value.js';
+import { optional, OptionReader, type OptionTable } from '../../../definition/options/option-reader.js';
+import { withoutProblems } from '../../../definition/options/read-options.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
-import { schemaFlaw } from '../connection/schema-name.js';
+import { schemaName } from '../connection/schema-name.js';
 import { buildMark } from './build-mark.js';
 import { MESSAGING_TABLES_0_1_0 } from './frozen/messaging-tables-0.1.0.sql.js';
 import { forSchema, type MigrationSql } from './frozen/migration-sql.js';
 import { SAGA_TABLES_0_1_0 } from './frozen/saga-tables-0.1.0.sql.js';
-import { type Partitions, PartitionSagaTables, PERIODS } from './partition-saga-tables.js';
+import { partitionPeriod, type Partitions, PartitionSagaTables } from './partition-saga-tables.js';
 
 type MigrationClass = new () => MigrationInterface;
 
@@ -18,10 +17,6 @@ export interface SagaMigrationsOptions {
   /** As in `SagaModule.forRoot()`; default: none. */
   partitions?: Partitions;
 }
-
-export const PARTITIONS_RULE = `give ${Object.keys(PERIODS)
-  .map((name) => `'${name}'`)
-  .join(' or ')}`;
 
 /**
  * The migrations for a schema, in order, for applications that run their own: put them into the DataSource's
@@ -32,12 +27,7 @@ export function sagaMigrations(
   schema: string = DEFAULT_SCHEMA,
   options: SagaMigrationsOptions = {},
 ): MigrationClass[] {
-  refuseOthers(schema, 'sagaMigrations');
-  const { partitions } = readMigrationOptions(options);
-  if (partitions !== undefined && !Object.hasOwn(PERIODS, partitions))
-    throw new SagaConfigurationError(
-      `sagaMigrations(): partitions is ${shown(partitions)}; ${PARTITIONS_RULE}.`,
-    );
+  const { partitions } = checked('sagaMigrations()', schema, options);
   return [
     // TypeORM orders migrations by the time that ends their name.
     frozenMigration('CreateSagaTables1763700000000', SAGA_TABLES_0_1_0, 'graph', schema),
@@ -52,7 +42,7 @@ export function sagaMigrations(
  * @throws SagaConfigurationError for a name that no schema of ours can have
  */
 export function messagingMigrations(schema: string = DEFAULT_SCHEMA): MigrationClass[] {
-  refuseOthers(schema, 'messagingMigrations');
+  checked('messagingMigrations()', schema, {});
   return [frozenMigration('CreateMessagingTables1763700000001', MESSAGING_TABLES_0_1_0, 'outbox', schema)];
 }
 
@@ -88,14 +78,6 @@ export function frozenMigration(
   };
 }
 
-function readMigrationOptions(given: SagaMigrationsOptions): Partial<SagaMigrationsOptions> {
-  const problems: string[] = [];
-  const reader = new OptionReader((problem, fix) => problems.push(textOfDiagnostic({ problem, fix })));
-  const options = reader.options(given, ['partitions']);
-  if (problems.length > 0) throw new SagaConfigurationError(`sagaMigrations(): ${textOfProblems(problems)}`);
-  return options;
-}
-
 function partitionMigration(schema: string, partitions: Partitions): MigrationClass {
   return class extends PartitionSagaTables {
     readonly name = 'PartitionSagaTables1763700000002';
@@ -104,7 +86,15 @@ function partitionMigration(schema: string, partitions: Partitions): MigrationCl
   };
 }
 
-function refuseOthers(schema: string, what: string): void {
-  const flaw = schemaFlaw(schema);
-  if (flaw !== undefined) throw new SagaConfigurationError(`${what}(): ${flaw}.`);
+const MIGRATION_OPTIONS = {
+  partitions: optional(partitionPeriod),
+} satisfies OptionTable<SagaMigrationsOptions>;
+
+/** @throws SagaConfigurationError for a name that no schema of ours can have, or an invalid option */
+function checked(call: string, schema: string, options: SagaMigrationsOptions): SagaMigrationsOptions {
+  return withoutProblems(call, SagaConfigurationError, (report) => {
+    const reader = new OptionReader(report);
+    schemaName.read(schema, 'schema', reader);
+    return reader.read(MIGRATION_OPTIONS, options);
+  });
 }
