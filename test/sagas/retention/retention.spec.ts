@@ -381,7 +381,9 @@ describe('a retention', () => {
     await expect(apps.start({ options: { retention: 'x' } })).rejects.toThrow(
       /retention: 'x' is not a duration/,
     );
-    await expect(apps.start({ options: { retention: 0 } })).rejects.toThrow(/retention is 0/);
+    await expect(apps.start({ options: { retention: 0 } })).rejects.toThrow(
+      /retention 0 would delete every saga/,
+    );
   });
 });
 
