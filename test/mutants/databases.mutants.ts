@@ -110,7 +110,7 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take each answer to a checkpoint for one that refuses its data',
-    in: 'RunWriter.unstorable',
+    in: 'SagaRun.unstorable',
     find: 'const isRefused = this.ports.store.refuses(error);',
     replace: 'const isRefused = true;',
     killers: [specs('outages/unknown-answers.spec')],

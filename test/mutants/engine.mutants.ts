@@ -25,8 +25,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'begin a step though the lease may have run out',
-    find: 'return !this.isLost && clock.monotonic() - this.leasedAt <= lease * SAFE_SHARE;',
-    replace: 'return !this.isLost && clock.monotonic() - this.leasedAt <= lease * 1_000;',
+    find: 'return !this.isFenced && clock.monotonic() - this.leasedAt <= lease * SAFE_SHARE;',
+    replace: 'return !this.isFenced && clock.monotonic() - this.leasedAt <= lease * 1_000;',
     killers,
   },
   {
@@ -80,8 +80,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep a place for a near retry that others wait for',
-    find: 'return isNearRetry(next, state, now()) && hasRoom(name);',
-    replace: 'return isNearRetry(next, state, now());',
+    find: 'return isNearRetry(next, this.state, this.ports.now()) && this.ports.hasRoom(this.saga.name);',
+    replace: 'return isNearRetry(next, this.state, this.ports.now());',
     killers: [specs('near-retry')],
   },
   {
@@ -92,13 +92,13 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'begin an at-most-once step however long its start took to store',
-    find: `if (!run.isLeaseSafe) for (const { key } of recorded)`,
-    replace: `if (run.isFenced) for (const { key } of recorded)`,
+    find: `if (!this.isLeaseSafe) for (const { key } of recorded)`,
+    replace: `if (this.isFenced) for (const { key } of recorded)`,
     killers,
   },
   {
     name: 'commit a transaction after its saga was given back',
-    find: 'if (!attempts.has(attempt)) return void release();',
+    find: 'if (!this.attempts.has(attempt)) return void release();',
     replace: '',
     killers,
   },

@@ -87,8 +87,8 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'ask the rate limit of a saga again that has no key for it, for ever',
-    find: "return [...keyFailed(action, error, this.ports.now()), { type: 'begun' }];",
-    replace: 'return keyFailed(action, error, this.ports.now());',
+    find: "return [...failedForGood(action.key, error, this.ports.now()), { type: 'begun' }];",
+    replace: 'return failedForGood(action.key, error, this.ports.now());',
     killers: [specs('run/permits')],
   },
   {

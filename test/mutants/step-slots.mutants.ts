@@ -132,8 +132,8 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let a saga that is called for a slot rest again without asking for it',
-    find: 'if (!this.requests.halts && this.slots?.mayAsk(this.state)) {',
-    replace: 'if (this.requests.halts && this.slots?.mayAsk(this.state)) {',
+    find: 'return !this.halts && slots.mayAsk(this.state) && ',
+    replace: 'return this.halts && slots.mayAsk(this.state) && ',
     killers: [specs('run/run-slots')],
   },
   {
@@ -176,7 +176,7 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leave an at-most-once step recorded as running that did not begin',
-    find: "run.record.apply({ type: 'start-withdrawn', step: key });",
+    find: "this.apply({ type: 'start-withdrawn', step: key });",
     replace: 'void key;',
     killers: [specs('run/saga-run')],
   },

@@ -18,8 +18,9 @@ export const TAG_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'forget what steps side by side have set',
-    find: 'this.pending = [...this.pending, { step, changes }];',
-    replace: 'this.pending = [{ step, changes }];',
+    find: 'this.kept = [...this.kept, { step, all, tagChanges }];',
+    replace:
+      'this.kept = [...this.kept.map((one) => ({ ...one, tagChanges: undefined })), { step, all, tagChanges }];',
     killers: [specs('attempt/context-tags'), simulation(200)],
   },
   {
@@ -30,8 +31,9 @@ export const TAG_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'drop the tags of the transaction of a step',
-    find: 'const parts = { ...(isLast && { release: {} }), messages, tagChanges };',
-    replace: 'const parts = { ...(isLast && { release: {} }), messages };',
+    find: 'const parts = { ...(isLast && { release: {} }), effects: attempt.messages };',
+    replace:
+      'const parts = { ...(isLast && { release: {} }), effects: { all: attempt.messages.all, tagChanges: undefined } };',
     killers: [specs('forward/set-tags')],
   },
 ];

@@ -106,13 +106,14 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lose the last details of an attempt that fails',
-    find: 'if (run.hasUnsavedReports && outcome && !Array.isArray(outcome) && isFailure(outcome))',
-    replace: 'if (run.hasUnsavedReports && outcome && !Array.isArray(outcome) && !isFailure(outcome))',
+    find: 'if (this.run.hasUnsavedReports && outcome && !Array.isArray(outcome) && isFailure(outcome))',
+    replace: 'if (this.run.hasUnsavedReports && outcome && !Array.isArray(outcome) && !isFailure(outcome))',
     killers: [simulated, specs('lease-reports')],
   },
   {
     name: 'lose the last details of an attempt whose result is refused',
-    find: 'await this.run.storeReports();',
+    in: 'SagaRun.unstorable',
+    find: 'await this.storeReports();',
     replace: '',
     killers: [specs('lease-reports')],
   },

@@ -11,7 +11,7 @@ import {
 } from '../../libs/saga/src/engine/operate/operator-edits.js';
 import type { Edit } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
-import { awaitedBy } from '../../libs/saga/src/engine/run/run-children.js';
+import { awaitedBy } from '../../libs/saga/src/machine/sub-sagas.js';
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import { effectKey } from './effect-key.js';

@@ -9,6 +9,8 @@ import {
   type StepState,
   stepState,
 } from './saga-state.js';
+import { KIND, TIMED } from './step-kinds.js';
+import { ownStepsOfKinds } from './step-map.js';
 import { withError, withStep } from './step-changes.js';
 import { changeStep } from './change-state.js';
 import { compensated, completed } from './step-endings.js';
@@ -94,4 +96,19 @@ function withPhase(state: SagaState, key: string, child: ChildState, status: Ste
 
 function errorOf({ status, error }: EventOf<'child-ended'>) {
   return error ?? { name: 'SubSagaFailedError', message: `The sub-saga was ${status}` };
+}
+
+/** A step that waits for another saga. */
+export interface Awaited {
+  readonly step: string;
+  readonly id: string;
+  /** That saga was asked to compensate what it had completed. */
+  readonly isUndoing?: boolean;
+}
+
+/** The steps of a saga that wait for others, with those. */
+export function awaitedBy({ steps }: SagaState): Awaited[] {
+  return [...ownStepsOfKinds(steps, KIND.waiting | KIND.compensating | TIMED)].flatMap(([name, step]) =>
+    awaitsChild(step) ? [{ step: name, id: step.child!.id, isUndoing: step.child!.phase === 'undoing' }] : [],
+  );
 }

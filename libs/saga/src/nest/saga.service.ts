@@ -7,7 +7,7 @@ import { awaitedLockKeyOf } from '../engine/payload/start-keys.js';
 import { checkNamed, operated, type OperatorCall } from '../engine/operate/operator-calls.js';
 import { abortEdit, pauseEdit, resumeEdit, undoEdit } from '../engine/operate/operator-edits.js';
 import { encodePayload } from '../engine/payload/payload.js';
-import { awaitedBy } from '../engine/run/run-children.js';
+import { awaitedBy } from '../machine/sub-sagas.js';
 import { type BulkAction, bulkEdit, type BulkOptions, type BulkResult } from './calls/bulk-edit.js';
 import { type OperatorOptions, readOperatorOptions } from './calls/operator-options.js';
 import { noShards } from './calls/shard-calls.js';

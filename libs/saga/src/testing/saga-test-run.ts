@@ -8,9 +8,8 @@ import type { SagaOutcome, SagaSnapshotOf, WaitingFor } from '../nest/views/saga
 import { toOutcome } from '../nest/views/to-snapshot.js';
 import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/calls/start-options.js';
-import { isQuiet } from '../engine/run/is-quiet.js';
 import { approvalsOf } from '../engine/operate/approvals.js';
-import { type OpenQuestion, openQuestions } from '../engine/run/open-questions.js';
+import { isQuiet, type OpenQuestion, openQuestions } from '../nest/views/open-questions.js';
 import type { TestCall } from './test-call.js';
 import { checkOf, type TestWorld } from './test-world.js';
 import { isInProgress } from '../machine/saga-state.js';

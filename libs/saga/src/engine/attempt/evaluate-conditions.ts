@@ -9,7 +9,7 @@ import { shown } from '../../shared/shown-value.js';
 import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import { encodeElements } from '../payload/payload.js';
 import { SagaPayloadError } from '../../errors.js';
-import { serializeError } from '../payload/serialize-error.js';
+import { failedForGood } from './attempt-events.js';
 import type { StepAttempt } from './step-attempt.js';
 
 /** Items of one fan-out: each has a row, and the saga is held in memory as a whole (some 500 bytes each). */
@@ -37,11 +37,7 @@ export function askFirst(
   const { status, attempts } = stepState(state, node.name);
   const isFirst = status === 'pending' || (status === 'waiting' && attempts === 0);
   if (!isFirst) return undefined;
-  // A function of what is stored already: to ask it again would give the same.
-  const failed = (error: unknown): FirstAnswer => [
-    { type: 'step-started', step: node.name },
-    { ...FAILED, step: node.name, error: serializeError(error), now: options.now() },
-  ];
+  const failed = (error: unknown): FirstAnswer => failedForGood(node.name, error, options.now());
   try {
     const answer = asked(attempt, status === 'pending' && attempts === 0, options);
     return answer instanceof Promise ? answer.catch(failed) : answer;
@@ -49,8 +45,6 @@ export function askFirst(
     return failed(error);
   }
 }
-
-const FAILED = { type: 'step-failed', kind: 'error', unknown: false, retryable: false, random: 0 } as const;
 
 function asked(
   attempt: StepAttempt,

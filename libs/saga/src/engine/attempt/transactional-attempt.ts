@@ -8,6 +8,8 @@ import type { Invoker } from '../ports/invoker.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { SagaStore } from '../ports/saga-store.js';
 import type { CheckpointResult } from '../ports/checkpoint.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
+import type { ReportKeeper } from './attempt-reports.js';
 import type { StepAttempt } from './step-attempt.js';
 import { transientWait } from '../../shared/transient-wait.js';
 
@@ -18,13 +20,13 @@ export interface Staged {
   release(): void;
 }
 
-/** The run of the saga whose step is attempted. */
-export interface TransactionHost {
-  readonly id: string;
-  readonly epoch: number;
+/** The run of a saga, as the attempts of its steps see it. */
+export interface AttemptHost extends ReportKeeper {
+  readonly saga: StoredSaga;
+  readonly state: SagaState;
   readonly isFenced: boolean;
-  /** `isPausing`: the saga pauses once the attempts in progress have ended. */
-  readonly requests: { readonly isPausing: boolean };
+  /** The saga pauses once the attempts in progress have ended. */
+  readonly isPausing: boolean;
   /** No other can have taken over. */
   readonly isLeaseSafe: boolean;
   /**
@@ -42,6 +44,12 @@ export interface TransactionHost {
   adopt(staged: Staged): void;
   refused(result: CheckpointResult): Promise<void>;
   fence(): void;
+  /** The store failed, and it is unknown what is stored. */
+  fenceAfter(error: unknown): void;
+  /** Steps have reported something that is not stored. */
+  readonly hasUnsavedReports: boolean;
+  /** Stores what was reported, unless that fails: then the next renewal of the lease does. */
+  storeReports(): Promise<void>;
 }
 
 export interface TransactionPorts {
@@ -68,7 +76,7 @@ const SERIALIZATION_FAILURE = '40001';
 export async function attemptInTransaction(
   attempt: StepAttempt,
   invoke: Invoker,
-  host: TransactionHost,
+  host: AttemptHost,
   ports: TransactionPorts,
 ): Promise<SagaEvent | undefined> {
   const { attempts, store } = ports;
@@ -103,7 +111,7 @@ export async function attemptInTransaction(
       if (result === 'saved') return void host.adopt(staged!);
       await host.refused(result);
       // Nothing is stored. The attempt was in progress when the pause was requested, so it is repeated to its end.
-      if (host.requests.isPausing && !attempt.abortedBy) continue;
+      if (host.isPausing && !attempt.abortedBy) continue;
       return host.isFenced ? undefined : attempts.failed(attempt, attempt.abortedBy ?? new RolledBack());
     } catch (error) {
       if (error instanceof LeftBehind) return undefined;
@@ -135,14 +143,14 @@ export async function attemptInTransaction(
  */
 async function wasCommitted(
   { step, action }: StepAttempt,
-  host: TransactionHost,
+  host: AttemptHost,
   ports: TransactionPorts,
 ): Promise<boolean> {
   const { store } = ports;
   for (let tries = 0; ; tries += 1) {
     try {
-      const saga = await store.edit({ id: host.id }, () => undefined);
-      if (saga?.epoch !== host.epoch) {
+      const saga = await store.edit({ id: host.saga.id }, () => undefined);
+      if (saga?.epoch !== host.saga.epoch) {
         host.fence();
         return false;
       }

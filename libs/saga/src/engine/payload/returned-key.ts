@@ -15,3 +15,10 @@ export function returnedKeyFlaw(key: unknown): string | undefined {
     `pairs; it returned ${given}`
   );
 }
+
+/** @throws TypeError if the function of a limit's key has returned something else than a key */
+export function keyReturned(key: unknown, name: string): string {
+  const flaw = returnedKeyFlaw(key);
+  if (flaw !== undefined) throw new TypeError(`${name}() ${flaw}`);
+  return key as string;
+}

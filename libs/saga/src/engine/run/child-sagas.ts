@@ -4,6 +4,7 @@ import { type SagaGraph, sagaLabel, type StepNode } from '../../definition/graph
 import { SagaStateError } from '../../errors.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { isTerminal } from '../../machine/saga-state.js';
+import type { Awaited } from '../../machine/sub-sagas.js';
 import { requestCancelEdit, undoEdit } from '../operate/operator-edits.js';
 import { resultsText } from '../payload/decode-results.js';
 import {
@@ -32,14 +33,6 @@ export interface ChildSagasPorts {
   readonly storeClock: Pick<StoreClock, 'now'>;
   /** A UUID. */
   readonly newId: () => string;
-}
-
-/** A step that waits for another saga. */
-export interface Awaited {
-  readonly step: string;
-  readonly id: string;
-  /** That saga was asked to compensate what it had completed. */
-  readonly isUndoing?: boolean;
 }
 
 type ChildEnded = Extract<SagaEvent, { type: 'child-ended' }>;

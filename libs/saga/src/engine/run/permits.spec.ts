@@ -4,8 +4,7 @@ import { permitSlack } from '../../machine/turn.js';
 import { decide } from '../../machine/decide.js';
 import { evolve } from '../../machine/evolve.js';
 import { systemClock } from '../../shared/clock.js';
-import { needsPermit, PermitLead } from './permit-lead.js';
-import { RunPermits } from './run-permits.js';
+import { needsPermit, RunPermits } from './run-permits.js';
 
 const PER = 1_000;
 const node = graphOf(stepOf('call', { rateLimit: { count: 1, per: PER } })).steps.get('call')!;
@@ -44,7 +43,7 @@ describe('the rate limit of a saga that has no key for it', () => {
     ['whose worker was lost before it began', { at: 0 }],
   ])('fails the first step of a saga %s, which then goes on without the limit', async (_, turn) => {
     const ports = {
-      ...{ reserve: () => Promise.reject(new Error('is not asked')), permits: new PermitLead() },
+      ...{ reserve: () => Promise.reject(new Error('is not asked')), permits: { lead: 0 } },
       ...{ now: () => 9_000, clock: systemClock },
     };
     const permits = new RunPermits(graph, 'a', ports, () => ({ input: {} }) as never);

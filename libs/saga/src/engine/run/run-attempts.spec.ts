@@ -1,48 +1,62 @@
-import { RunAttempts } from './run-attempts.js';
-import type { StepAttempt } from '../attempt/step-attempt.js';
+import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
+import { gate, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
+import type { StepContext } from '../../definition/types/contexts.js';
+import type { Action } from '../../machine/plan.js';
 
-function attemptOf(step: string, kind = 'run'): StepAttempt {
-  const attempt = {
-    step,
-    action: { kind },
-    aborted: '',
-    abort: (why: Error) => (attempt.aborted = why.message),
+const graph = graphOf(stepOf('a'), stepOf('b', { compensate: 'undo b' }), stepOf('c'));
+
+const actionOf = (key: string, kind: 'run' | 'compensate' = 'run'): Action => {
+  return { kind, key, node: graph.steps.get(key)! };
+};
+
+/** The attempts of a run, each of which ends with its gate. */
+function scene() {
+  const gates = new Map(['a', 'undo b', 'c'].map((method) => [method, gate()]));
+  const aborted = new Map<string, string>();
+  const { attempts } = runOf(
+    SAGA,
+    graph,
+    (method, context) => {
+      const { signal } = context as StepContext;
+      signal.addEventListener('abort', () => aborted.set(method, (signal.reason as Error).message));
+      return gates.get(method)!.passed;
+    },
+    portsTo([]),
+  );
+  const end = async (method: string) => {
+    gates.get(method)!.open();
+    await new Promise((resolve) => setImmediate(resolve));
   };
-  return attempt as unknown as StepAttempt;
+  for (const action of [actionOf('a'), actionOf('b', 'compensate'), actionOf('c')]) attempts.start(action);
+  return { attempts, end, aborted };
 }
 
-const abortedOf = (attempt: StepAttempt) => (attempt as unknown as { aborted: string }).aborted;
-
 describe('the attempts in progress of a run', () => {
-  const [a, b, c] = [attemptOf('a'), attemptOf('b', 'compensate'), attemptOf('c')];
-
-  test('is what has begun and not ended, in whatever order', () => {
-    const attempts = new RunAttempts();
-    for (const attempt of [a, b, c]) attempts.add(attempt);
-    expect([attempts.size, attempts.has(b), attempts.includes('b')]).toEqual([3, true, true]);
-    attempts.delete(b);
-    attempts.delete(b);
-    expect([attempts.size, attempts.has(b), attempts.includes('b')]).toEqual([2, false, false]);
-    attempts.delete(c);
-    attempts.delete(a);
+  test('is what has begun and not ended, in whatever order', async () => {
+    const { attempts, end } = scene();
+    const [, b] = attempts.all;
+    expect([attempts.size, attempts.has(b!), attempts.includes('b')]).toEqual([3, true, true]);
+    await end('undo b');
+    expect([attempts.size, attempts.has(b!), attempts.includes('b')]).toEqual([2, false, false]);
+    await end('c');
+    await end('a');
     expect(attempts.size).toBe(0);
-    attempts.add(b);
+    attempts.start(actionOf('a'));
+    expect([attempts.size, attempts.includes('a')]).toEqual([1, true]);
     attempts.clear();
-    expect([attempts.size, attempts.has(b)]).toEqual([0, false]);
+    expect([attempts.size, attempts.includes('a')]).toEqual([0, false]);
   });
 
   test('is of one run alone', () => {
-    const attempts = new RunAttempts();
-    attempts.add(a);
-    expect(new RunAttempts().size).toBe(0);
+    scene();
+    expect(runOf(SAGA, graph, () => undefined, portsTo([])).attempts.size).toBe(0);
   });
 
   test('is aborted as a whole, or by kind', () => {
-    const attempts = new RunAttempts();
-    for (const attempt of [a, b]) attempts.add(attempt);
+    const { attempts, aborted } = scene();
     attempts.abort('cancelled', 'cancelled', 'run');
-    expect([a, b].map(abortedOf)).toEqual(['cancelled', '']);
+    expect(Object.fromEntries(aborted)).toEqual({ a: 'cancelled', c: 'cancelled' });
     attempts.abort('shutdown', 'shut down');
-    expect([a, b].map(abortedOf)).toEqual(['shut down', 'shut down']);
+    expect(aborted.get('undo b')).toBe('shut down');
   });
 });

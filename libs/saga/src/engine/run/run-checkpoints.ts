@@ -7,42 +7,28 @@ import { relationsOf } from '../../machine/graph-relations.js';
 import { describeStep } from '../../machine/describe-step.js';
 import { noteChanges, type StepNotes } from '../../machine/step-notes.js';
 import { MadeCheckpoint } from '../write/made-checkpoint.js';
-import type { Clock } from '../../shared/clock.js';
 import { NOTHING } from '../../shared/empty-array.js';
 import { sizeOfOthers, sizeOfSaga, sizeOfSteps } from '../ports/payload-size.js';
 import type { RunChildren } from './run-children.js';
 import type { RunRecord } from './run-record.js';
-import type { SagaObservers } from '../observe/saga-observers.js';
+import type { StepMessages } from '../attempt/step-messages.js';
 import { type StoredMessage, writtenSteps } from '../ports/checkpoint.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
-import type { TagChanges } from '../payload/tags.js';
-import { RunTags } from './run-tags.js';
+import { changeTags, type TagChanges, type Tags } from '../payload/tags.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
 
-/** The requests that a run knows of, and its checkpoints answer. */
-export interface SeenRequests {
-  readonly cancelSeen: boolean;
-  readonly pauseSeen: boolean;
-}
+/** What a step that has ended sends with its checkpoint. */
+type Effects = Pick<StepMessages, 'all' | 'tagChanges'>;
 
 /** What a checkpoint carries beside the state. */
 export interface CheckpointParts {
   readonly release?: { dueAt?: number };
-  /** The messages of the step whose transaction stores the checkpoint. */
-  readonly messages?: readonly StoredMessage[];
-  /** How the same step has changed the tags of its saga. */
-  readonly tagChanges?: TagChanges;
+  /** Those of the step whose transaction stores the checkpoint. */
+  readonly effects?: Effects;
 }
 
-interface Published {
+interface Kept extends Effects {
   readonly step: string;
-  readonly message: StoredMessage;
-}
-
-export interface RunCheckpointsPorts {
-  readonly observers: SagaObservers;
-  readonly clock: Clock;
-  /** The store's time. */
-  readonly now: () => number;
 }
 
 /**
@@ -57,9 +43,10 @@ export class RunCheckpoints {
   private readonly elapsed = new Map<string, number>();
   /** What observers know of. */
   private told: SagaState;
-  private published: readonly Published[] = NOTHING;
-  /** Made on first use: most steps set no tags. */
-  private tags: RunTags | undefined;
+  /** What steps that have ended send with the next checkpoint. */
+  private kept: readonly Kept[] = NOTHING;
+  /** Those that the last checkpoint has. */
+  private sent: readonly Kept[] = NOTHING;
   /** Those that are stored. */
   private notes: StepNotes | undefined;
   private readonly hasApprovals: boolean;
@@ -70,7 +57,7 @@ export class RunCheckpoints {
     private readonly saga: StoredSaga,
     private readonly record: RunRecord,
     private readonly children: RunChildren | undefined,
-    private readonly ports: RunCheckpointsPorts,
+    private readonly ports: Pick<SagaRunPorts, 'observers' | 'clock' | 'now'>,
     /** When that was made, or the claim was sent: monotonic ms. */
     private previousAt: number,
   ) {
@@ -87,35 +74,27 @@ export class RunCheckpoints {
     this.elapsed.set(step, elapsed);
   }
 
-  /** The step has ended: its messages are sent with the next checkpoint. */
-  publish(step: string, messages: readonly StoredMessage[]): void {
-    if (messages.length === 0) return;
-    this.published = [...this.published, ...messages.map((message) => ({ step, message }))];
-  }
-
-  /** The step has ended: the next checkpoint stores how it has changed the tags of its saga. */
-  setTags(step: string, changes: TagChanges | undefined): void {
-    if (changes) this.ownTags().add(step, changes);
-  }
-
-  private ownTags(): RunTags {
-    return (this.tags ??= new RunTags(this.saga));
+  /** The step has ended: the next checkpoint stores its messages, and how it has changed the tags of its saga. */
+  keep(step: string, { all, tagChanges }: Effects): void {
+    if (all.length > 0 || tagChanges) this.kept = [...this.kept, { step, all, tagChanges }];
   }
 
   /** What these steps came to cannot be stored. */
   retract(steps: readonly string[]): void {
-    this.published = this.published.filter(({ step }) => !steps.includes(step));
-    this.tags?.retract(steps);
+    this.kept = this.kept.filter(({ step }) => !steps.includes(step));
   }
 
   make(
     state: SagaState,
     next: Decision,
-    { cancelSeen, pauseSeen }: SeenRequests,
-    { release, messages = NOTHING, tagChanges }: CheckpointParts,
+    cancelSeen: boolean,
+    pauseSeen: boolean,
+    { release, effects }: CheckpointParts,
   ): MadeCheckpoint {
     const { id, epoch, name, lock, parent } = this.saga;
     this.number += 1;
+    this.sent = this.kept;
+    const sent = effects ? [...this.kept, effects] : this.kept;
     const { saved } = this.record;
     const news = this.record.changedIn(state);
     const { changed, notes } = noteChanges(
@@ -147,9 +126,9 @@ export class RunCheckpoints {
       starts: this.children?.startedBy(state, saved),
       after: undefined,
       holder: undefined,
-      messages: this.messagesWith(messages),
+      messages: messagesOf(sent),
       heldBy: release && next.held?.map(({ node }) => node.name),
-      tags: (tagChanges ? this.ownTags() : this.tags)?.next(tagChanges),
+      tags: tagsAfter(this.saga.tags, sent),
     };
     // Looked at while the state is new: once it is stored, it would have to be fetched from memory again.
     const size = sizeOfSteps(state, changed);
@@ -161,22 +140,33 @@ export class RunCheckpoints {
     return new MadeCheckpoint(parts, all, graphSteps, growth, madeAt, previous, previousAt);
   }
 
-  /** Undefined: none. */
-  private messagesWith(more: readonly StoredMessage[]): StoredMessage[] | undefined {
-    if (this.published.length === 0 && more.length === 0) return undefined;
-    return [...this.published.map(({ message }) => message), ...more];
-  }
-
-  saved({ messages, tags, state, notes, growth, number, madeAt }: MadeCheckpoint): void {
+  /** The last checkpoint is stored. */
+  saved({ tags, state, notes, growth, number, madeAt }: MadeCheckpoint): void {
     this.previous = number;
     this.previousAt = madeAt;
     this.elapsed.clear();
     this.notes = notes;
     this.bytes += growth;
-    if (messages) this.published = this.published.filter(({ message }) => !messages.includes(message));
-    if (tags) this.tags!.saved(tags);
+    const { sent } = this;
+    if (sent.length > 0) this.kept = this.kept.filter((one) => !sent.includes(one));
+    if (tags) this.saga.tags = tags;
     const before = this.told;
     this.told = state;
     this.ports.observers.changed(this.saga, [before, state], this.ports.now(), this.record.graph);
   }
+}
+
+/** Undefined: none. */
+function messagesOf(sent: readonly Effects[]): StoredMessage[] | undefined {
+  if (sent.length === 0) return undefined;
+  const messages = sent.flatMap(({ all }) => all);
+  return messages.length > 0 ? messages : undefined;
+}
+
+/** All tags of the saga as the checkpoint stores them. Undefined: they stay as they are. */
+function tagsAfter(tags: StoredSaga['tags'], sent: readonly Effects[]): Tags | undefined {
+  if (sent.length === 0) return undefined;
+  const changes: TagChanges[] = [];
+  for (const { tagChanges } of sent) if (tagChanges) changes.push(tagChanges);
+  return changes.length > 0 ? changeTags(tags, changes) : undefined;
 }

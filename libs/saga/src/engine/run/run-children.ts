@@ -1,19 +1,11 @@
 import { SagaCodecError, SagaValidationError } from '../../errors.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import { awaitsChild, type SagaState, stepState } from '../../machine/saga-state.js';
-import { KIND, TIMED } from '../../machine/step-kinds.js';
-import { ownStepsOfKinds } from '../../machine/step-map.js';
-import type { AttemptRunner } from '../attempt/attempt-runner.js';
-import type { Awaited, ChildSagas } from './child-sagas.js';
+import { type SagaState, stepState } from '../../machine/saga-state.js';
+import { awaitedBy } from '../../machine/sub-sagas.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
 import type { Invoker } from '../ports/invoker.js';
 import type { Child, StoredSaga } from '../ports/stored-saga.js';
 import type { StepAttempt } from '../attempt/step-attempt.js';
-
-export interface RunChildrenPorts {
-  readonly attempts: AttemptRunner;
-  readonly children: ChildSagas;
-  readonly now: () => number;
-}
 
 /**
  * This process cannot read the result that a step waits for. Nothing has started, so another process may run the saga.
@@ -27,7 +19,7 @@ export class RunChildren {
   constructor(
     private readonly saga: StoredSaga,
     private readonly invoke: Invoker,
-    private readonly ports: RunChildrenPorts,
+    private readonly ports: Pick<SagaRunPorts, 'attempts' | 'children'>,
   ) {}
 
   /** Carries out what is to be done for a sub-saga step, its own compensation apart. */
@@ -102,11 +94,4 @@ export class RunChildren {
 /** It will be wrong the next time, too; one that could not be checked has a cause, which may pass. */
 function isWrongInput(error: unknown): boolean {
   return error instanceof SagaValidationError && error.cause === undefined;
-}
-
-/** The steps of a saga that wait for others, with those. */
-export function awaitedBy({ steps }: SagaState): Awaited[] {
-  return [...ownStepsOfKinds(steps, KIND.waiting | KIND.compensating | TIMED)].flatMap(([name, step]) =>
-    awaitsChild(step) ? [{ step: name, id: step.child!.id, isUndoing: step.child!.phase === 'undoing' }] : [],
-  );
 }

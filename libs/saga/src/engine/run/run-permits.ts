@@ -2,27 +2,19 @@ import type { SagaGraph, StepNode } from '../../definition/graph/saga-graph.js';
 import type { StepContext } from '../../definition/types/contexts.js';
 import type { Action, Decision } from '../../machine/plan.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import type { SagaState } from '../../machine/saga-state.js';
+import { type SagaState, stepState } from '../../machine/saga-state.js';
 import { TIMED } from '../../machine/step-kinds.js';
 import { permitSlack } from '../../machine/turn.js';
 import { stepsOfKinds } from '../../machine/step-map.js';
-import type { Clock } from '../../shared/clock.js';
-import { keyFailed, keyReturned } from './limit-key.js';
-import { mayBegin, type PermitLead } from './permit-lead.js';
-import type { SagaStore } from '../ports/saga-store.js';
+import { failedForGood } from '../attempt/attempt-events.js';
+import { keyReturned } from '../payload/returned-key.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
 
 /** The limit of the sagas of a name is stored like that of a step without a name. */
 const WHOLE_SAGA = '';
 
-export interface RunPermitsPorts {
-  /** Takes times from a rate limit. */
-  readonly reserve: SagaStore['reserve'];
-  /** The same for all runs of a worker. */
-  readonly permits: PermitLead;
-  /** The store's time. */
-  readonly now: () => number;
-  readonly clock: Clock;
-}
+/** A process that was stopped for a while is not that slow. */
+const LONGEST_LEAD = 10_000;
 
 /** Attempts that share a limit. */
 interface LimitedActions {
@@ -37,7 +29,7 @@ export class RunPermits {
     private readonly graph: SagaGraph,
     /** The saga of the run. */
     private readonly holder: string,
-    private readonly ports: RunPermitsPorts,
+    private readonly ports: Pick<SagaRunPorts, 'reserve' | 'permits' | 'now' | 'clock'>,
     /** What the function of a limit's key is given. */
     private readonly contextOf: (action: Action) => StepContext,
   ) {}
@@ -56,7 +48,7 @@ export class RunPermits {
       try {
         key = this.keyOf(action);
       } catch (error) {
-        failed.push(...keyFailed(action, error, this.ports.now()));
+        failed.push(...failedForGood(action.key, error, this.ports.now()));
         continue;
       }
       const id = JSON.stringify([action.node.name, key]);
@@ -88,7 +80,7 @@ export class RunPermits {
       key = limit.key && keyReturned(limit.key({ input: this.contextOf(action).input }), 'rateLimit.key');
     } catch (error) {
       // It is not asked again if the saga goes on without the step.
-      return [...keyFailed(action, error, this.ports.now()), { type: 'begun' }];
+      return [...failedForGood(action.key, error, this.ports.now()), { type: 'begun' }];
     }
     const [at] = await this.reserve(limit, { step: WHOLE_SAGA, key }, 1);
     return [{ type: 'turn-granted', at: at!, ...(key !== undefined && { key }) }];
@@ -105,7 +97,8 @@ export class RunPermits {
     const { holder } = this;
     const limit = { saga: this.graph.name, step, key, count, per: per + slack, ahead: permits.lead, holder };
     const given = await this.ports.reserve(limit, times);
-    permits.answered(clock.monotonic() - askedAt, slack);
+    const took = clock.monotonic() - askedAt;
+    permits.lead = took > slack / 2 ? Math.min(LONGEST_LEAD, 2 * took) : 0;
     return given.times.map((time) => mayBegin(time, given.now, now()));
   }
 
@@ -128,4 +121,16 @@ export class RunPermits {
     for (const [, { permit }] of stepsOfKinds(steps, TIMED, wakeAt)) if (permit === wakeAt) return lead;
     return 0;
   }
+}
+
+/** Is this an attempt of a step with a rate limit that has no time from it yet, or let it pass? */
+export function needsPermit({ kind, node, key }: Action, state: SagaState, now: number): boolean {
+  if (kind !== 'run' || !node.rateLimit) return false;
+  const { permit } = stepState(state, key);
+  return permit === undefined || now > permit + permitSlack(node.rateLimit.per);
+}
+
+/** A time of the store, as this process sees it: what may begin at once is due here too, whose clock is behind. */
+function mayBegin(time: number, storeNow: number, now: number): number {
+  return time <= storeNow ? Math.min(time, now) : time;
 }

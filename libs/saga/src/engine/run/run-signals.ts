@@ -1,23 +1,12 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
-import type { SagaEvent } from '../../machine/saga-event.js';
 import { awaitsReply, awaitsSignal, isInProgress, type SagaState } from '../../machine/saga-state.js';
 import { KIND, TIMED } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/step-map.js';
 import { refusalIn } from '../operate/approvals.js';
 import { nextSignal } from '../operate/next-signal.js';
-import type { SagaStore } from '../ports/saga-store.js';
 import type { StoredSignal } from '../ports/stored-saga.js';
-
-export interface RunSignalsPorts {
-  readonly pendingSignals: SagaStore['pendingSignals'];
-  readonly now: () => number;
-}
-
-/** To which it happens. */
-interface HearingRun {
-  readonly state: SagaState;
-  apply(event: SagaEvent): void;
-}
+import type { RunRecord } from './run-record.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
 
 /** What a saga was sent from outside, until a step takes it. */
 export class RunSignals {
@@ -30,7 +19,7 @@ export class RunSignals {
     stored: readonly StoredSignal[] | undefined,
     /** All that was sent before this time is known. */
     private asOf: number,
-    private readonly ports: RunSignalsPorts,
+    private readonly ports: Pick<SagaRunPorts, 'pendingSignals' | 'now'>,
   ) {
     this.keep(stored ?? []);
   }
@@ -39,7 +28,7 @@ export class RunSignals {
    * Lets steps take what was sent for them; true: one has.
    * @param withRefusals from which nothing follows before they are recorded
    */
-  hear(run: HearingRun, { withRefusals = true } = {}): boolean {
+  hear(run: RunRecord, { withRefusals = true } = {}): boolean {
     const before = run.state;
     const signals = withRefusals
       ? this.kept

@@ -113,7 +113,6 @@ test('a slot that could not be freed is freed by the run that goes on, again and
   const slots = new RunSlots(
     limited,
     SAGA,
-    INITIAL,
     {
       takeSlots: async (_limit, _holder, steps) => steps,
       freeSlots: async (_limit, _holder, steps) => {
@@ -145,7 +144,7 @@ describe('a run whose step waits for a slot', () => {
       now: () => 0,
       clock: { ...systemClock, monotonic: () => time.ms },
     };
-    return new RunSlots(limited, SAGA, waiting, ports, () => undefined as never);
+    return new RunSlots(limited, { ...SAGA, state: waiting }, ports, () => undefined as never);
   }
   const halted: SagaState = { ...waiting, status: 'stuck' };
 

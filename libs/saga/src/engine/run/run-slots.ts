@@ -5,24 +5,12 @@ import type { SagaEvent } from '../../machine/saga-event.js';
 import { awaitsSlot, type SagaState, type StepState, stepState } from '../../machine/saga-state.js';
 import { KIND } from '../../machine/step-kinds.js';
 import { stepsOfKinds } from '../../machine/step-map.js';
-import type { Clock } from '../../shared/clock.js';
 import { NOTHING } from '../../shared/empty-array.js';
-import {
-  type FreeSlots,
-  SLOT_KEPT_MS,
-  type SlotHolder,
-  type SlotLimit,
-  type StepSlotStore,
-} from '../ports/step-slots.js';
-import { keyFailed, keyReturned } from './limit-key.js';
-
-export interface RunSlotsPorts {
-  readonly takeSlots: StepSlotStore['take'];
-  readonly freeSlots: FreeSlots;
-  /** The store's time. */
-  readonly now: () => number;
-  readonly clock: Clock;
-}
+import { type FreeSlots, SLOT_KEPT_MS, type SlotHolder, type SlotLimit } from '../ports/step-slots.js';
+import { failedForGood } from '../attempt/attempt-events.js';
+import { keyReturned } from '../payload/returned-key.js';
+import type { StoredSaga } from '../ports/stored-saga.js';
+import type { SagaRunPorts } from './saga-run-ports.js';
 
 /** A slot that a step, or an item, has taken or waits for. */
 interface Slot {
@@ -54,13 +42,12 @@ export class RunSlots {
 
   constructor(
     private readonly graph: SagaGraph,
-    private readonly saga: Pick<SlotHolder, 'id' | 'epoch'>,
-    stored: SagaState,
-    private readonly ports: RunSlotsPorts,
+    private readonly saga: Pick<StoredSaga, 'id' | 'epoch' | 'state'>,
+    private readonly ports: Pick<SagaRunPorts, 'takeSlots' | 'freeSlots' | 'now' | 'clock'>,
     /** What the function of a limit's key is given. */
     private readonly contextOf: (action: Action) => StepContext,
   ) {
-    for (const [step, { slot }] of this.awaiting(stored)) {
+    for (const [step, { slot }] of this.awaiting(saga.state)) {
       const limit = this.limitOf(step, slot!.key);
       this.slots.set(step, { limit, isTaken: false, attempts: 0, askedAt: -Infinity });
     }
@@ -82,7 +69,7 @@ export class RunSlots {
       try {
         add(asked, this.limitOf(action.key, this.keyOf(action)), action.key);
       } catch (error) {
-        events.push(...keyFailed(action, error, this.ports.now()));
+        events.push(...failedForGood(action.key, error, this.ports.now()));
       }
     }
     const granted = await this.ask(asked, state);

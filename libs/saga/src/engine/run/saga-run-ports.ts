@@ -4,9 +4,8 @@ import type { ChildSagas } from './child-sagas.js';
 import type { Clock } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { RunReports } from './run-reports.js';
-import type { PermitLead } from './permit-lead.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
-import type { RunCheckpointsPorts } from './run-checkpoints.js';
+import type { SagaObservers } from '../observe/saga-observers.js';
 import type { SagaStore } from '../ports/saga-store.js';
 import type { FreeSlots, StepSlotStore } from '../ports/step-slots.js';
 import type { CheckpointResult } from '../ports/checkpoint.js';
@@ -30,7 +29,8 @@ export interface LeasedRun {
 }
 
 /** What a run needs of its worker. */
-export interface SagaRunPorts extends RunCheckpointsPorts {
+export interface SagaRunPorts {
+  readonly observers: SagaObservers;
   readonly attempts: AttemptRunner;
   readonly checkpoint: (checkpoint: MadeCheckpoint) => Promise<CheckpointResult>;
   /** The store took so many milliseconds for a checkpoint. */
@@ -42,9 +42,14 @@ export interface SagaRunPorts extends RunCheckpointsPorts {
   readonly takeSlots: StepSlotStore['take'];
   /** Never rejects. */
   readonly freeSlots: FreeSlots;
-  /** The same for all runs of a worker. */
-  readonly permits: PermitLead;
+  /**
+   * The time (ms) before a permit at which this process must hold the attempt, for all runs of a worker. If answers take longer than
+   * a permit is valid, permits are requested for later times. 0 where answers are quick.
+   */
+  readonly permits: { lead: number };
   readonly clock: Clock;
+  /** The store's time. */
+  readonly now: () => number;
   readonly random: () => number;
   readonly maxPayloadBytes: number;
   /** Makes the ids of messages: a UUID. */

@@ -6,7 +6,6 @@ import { INITIAL, PENDING } from '../../machine/saga-state.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
 import { ChildSagas } from './child-sagas.js';
 import { systemClock } from '../../shared/clock.js';
-import { PermitLead } from './permit-lead.js';
 import { SagaRun } from './saga-run.js';
 import type { LeasedRun, SagaRunPorts } from './saga-run-ports.js';
 import { CHANCE, gate, log, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
@@ -380,7 +379,7 @@ test('a rate limit whose answers come too late is asked for later permits', asyn
     () => 'booked',
     {
       ...portsTo([]),
-      permits: new PermitLead(),
+      permits: { lead: 0 },
       clock: { ...clock, after: (delay, call) => ((now += delay), systemClock.after(0, call)) },
       now: () => now,
       reserve: async ({ ahead = 0 }) => {

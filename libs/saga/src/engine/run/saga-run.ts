@@ -1,74 +1,88 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
-import type { Decision } from '../../machine/plan.js';
 import { evolve } from '../../machine/evolve.js';
 import { holdPaused } from '../../machine/hold-paused.js';
+import { isNearRetry } from '../../machine/near-retry.js';
 import { relationsOf } from '../../machine/graph-relations.js';
+import type { Action, Decision } from '../../machine/plan.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
-import { isSettled, type SagaState } from '../../machine/saga-state.js';
+import { isSettled, type SagaState, stepState } from '../../machine/saga-state.js';
+import { sleep } from '../../shared/clock.js';
+import { NOTHING } from '../../shared/empty-array.js';
+import { Mutex } from '../../shared/mutex.js';
 import { inOwnContext } from '../../shared/own-context.js';
-import { cancellation } from '../attempt/attempt-events.js';
+import { transientWait } from '../../shared/transient-wait.js';
+import { cancellation, ENDED, isAtMostOnce, startOf } from '../attempt/attempt-events.js';
+import type { ReportPlace } from '../attempt/attempt-reports.js';
 import type { StepAttempt } from '../attempt/step-attempt.js';
-import type { Staged } from '../attempt/transactional-attempt.js';
+import { type AttemptHost, isFailure, NotNow, type Staged } from '../attempt/transactional-attempt.js';
 import { serializeError } from '../payload/serialize-error.js';
+import { type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
 import { logErrorOf, subjectOf } from '../ports/engine-log.js';
 import type { Invoker } from '../ports/invoker.js';
-import type { CheckpointResult } from '../ports/checkpoint.js';
 import type { StepReport } from '../ports/step-reports.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
-import type { ReportPlace } from '../attempt/attempt-reports.js';
-import type { RunMessage } from './attempt-starter.js';
+import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import { Inbox } from './inbox.js';
-import { staysFor } from './near-retry.js';
-import { type ActingRun, RunActions } from './run-actions.js';
-import { RunAttempts } from './run-attempts.js';
-import { RunCheckpoints } from './run-checkpoints.js';
+import { type Outcome, RunAttempts, type RunMessage } from './run-attempts.js';
+import { type CheckpointParts, RunCheckpoints } from './run-checkpoints.js';
 import { RunChildren } from './run-children.js';
-import { RunLease } from './run-lease.js';
-import type { RunPermits } from './run-permits.js';
+import { needsPermit, RunPermits } from './run-permits.js';
 import { RunRecord } from './run-record.js';
 import { type Report, RunReports } from './run-reports.js';
-import { RunRequests } from './run-requests.js';
 import { RunSignals } from './run-signals.js';
-import type { RunSlots } from './run-slots.js';
-import { RunWriter, type WrittenRun } from './run-writer.js';
-import type { RunEnd, SagaRunPorts } from './saga-run-ports.js';
-import { type ReceivingRun, takeOutcome } from './take-outcome.js';
+import { RunSlots } from './run-slots.js';
+import type { LeasedRun, RunEnd, SagaRunPorts } from './saga-run-ports.js';
 
 const SETTLED: RunEnd = { type: 'settled' };
+const FENCED: RunEnd = { type: 'fenced' };
+
+/** The share of a lease within which something may begin without asking: clocks differ, and a process may be stopped. */
+const SAFE_SHARE = 0.9;
+/** How long (ms) a transaction waits for a checkpoint of its saga, which may be waiting for the connection that it holds. */
+const STAGE_MAX_WAIT_MS = 2_000;
 
 /**
  * Advances one saga while this worker holds its lease: decide, attempt, checkpoint, until it is idle, has to
  * wait, or is another's. One checkpoint after each step, none before, unless the step is at most once.
  */
-export class SagaRun implements ActingRun, ReceivingRun, WrittenRun {
+export class SagaRun implements LeasedRun, AttemptHost {
   readonly record: RunRecord;
-  readonly inbox: Inbox<RunMessage>;
-  readonly attempts = new RunAttempts();
-  readonly requests = new RunRequests();
-  private readonly lease: RunLease;
-  private readonly writer: RunWriter;
-  private readonly actions: RunActions;
+  readonly attempts: RunAttempts;
   readonly checkpoints: RunCheckpoints;
+  private readonly inbox: Inbox<RunMessage>;
+  /** The rate limits. */
   private readonly permits: RunPermits;
-  /** Undefined: none of its steps starts one. */
-  readonly children: RunChildren | undefined;
-  /** Undefined: none of its steps waits for one. */
-  readonly signals: RunSignals | undefined;
+  /** Undefined: none of its steps starts a saga. */
+  private readonly children: RunChildren | undefined;
+  /** Undefined: none of its steps waits for a signal. */
+  private readonly signals: RunSignals | undefined;
   /** Undefined: none of its steps has a limit over all sagas. */
   private readonly slots: RunSlots | undefined;
   /** Undefined: none of its steps has reported anything. */
   reported: RunReports | undefined;
+  /** The lease is another worker's. */
+  isFenced = false;
+  /** The cancellation of the saga was requested. */
+  private cancelAsked = false;
+  /** The state of the saga contains the cancellation. */
+  private cancelSeen = false;
+  /** The saga pauses once the attempts in progress have ended. */
+  isPausing = false;
+  /** The lease is given back once the attempts in progress have ended. */
+  private isDraining = false;
+  /** The checkpoints, those of transactional steps included, are written one at a time. */
+  private readonly turn = new Mutex();
 
   constructor(
     readonly saga: StoredSaga,
     private readonly graph: SagaGraph,
     invoke: Invoker,
     private readonly ports: SagaRunPorts,
-    leasedAt: number,
+    /** Monotonic time of the request for the lease or for its last extension. Later if the extension was longer than usual. */
+    public leasedAt: number,
   ) {
-    this.lease = new RunLease(leasedAt, ports);
     this.inbox = new Inbox(ports.clock);
-    const { hasSubSagas, hasWaits } = relationsOf(graph);
+    const { hasSubSagas, hasWaits, hasSlots } = relationsOf(graph);
     if (hasWaits) {
       const asOf = ports.now() - (ports.clock.monotonic() - leasedAt);
       this.signals = new RunSignals(saga.id, graph, saga.signals, asOf, ports);
@@ -78,11 +92,11 @@ export class SagaRun implements ActingRun, ReceivingRun, WrittenRun {
     this.record = new RunRecord(graph, saga.state, now);
     if (hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
     this.checkpoints = new RunCheckpoints(saga, this.record, this.children, ports, leasedAt);
-    this.writer = new RunWriter(this, ports);
     if (saga.reports !== undefined) this.reported = new RunReports(saga.reports);
-    this.actions = new RunActions(this, graph, invoke, this.writer, ports);
-    this.permits = this.actions.permits;
-    this.slots = this.actions.slots;
+    this.attempts = new RunAttempts(this, this.inbox, this.children, invoke, ports);
+    const contextOf = (action: Action) => this.attempts.contextFor(action);
+    this.permits = new RunPermits(graph, saga.id, ports, contextOf);
+    if (hasSlots) this.slots = new RunSlots(graph, saga, ports, contextOf);
   }
 
   get id(): string {
@@ -97,45 +111,7 @@ export class SagaRun implements ActingRun, ReceivingRun, WrittenRun {
     return this.record.state;
   }
 
-  get leasedAt(): number {
-    return this.lease.leasedAt;
-  }
-
-  set leasedAt(time: number) {
-    this.lease.leasedAt = time;
-  }
-
-  get isFenced(): boolean {
-    return this.lease.isLost;
-  }
-
-  get isLeaseSafe(): boolean {
-    return this.lease.isSafe;
-  }
-
-  get hasUnsavedReports(): boolean {
-    return this.reported !== undefined && !this.reported.isStored;
-  }
-
-  async storeReports(): Promise<void> {
-    await this.reported?.sent;
-    if (this.reported?.hasNews) await this.ports.renew(this);
-    // Another renewal may have taken them.
-    await this.reported?.sent;
-  }
-
-  reportOf({ key, round }: ReportPlace): StepReport | undefined {
-    return this.reported?.of(key, round);
-  }
-
-  keepReport({ key, round }: ReportPlace, report: Report, isUrgent: boolean): void {
-    this.reported ??= new RunReports(undefined);
-    this.reported.put(key, round, report, isUrgent);
-    // It is the method that calls: the timer is not to belong to its context.
-    if (isUrgent) void inOwnContext(() => this.ports.reportSoon());
-  }
-
-  /** Events that happened before this run, such as the loss of the worker before. */
+  /** Takes events that happened before this run, such as the loss of the worker before. */
   begin(events: readonly SagaEvent[]): void {
     // A worker that was lost may have been at what these have brought.
     this.signals?.hear(this.record, { withRefusals: false });
@@ -143,14 +119,374 @@ export class SagaRun implements ActingRun, ReceivingRun, WrittenRun {
     this.record.begin();
   }
 
-  apply(event: SagaEvent): void {
-    this.record.apply(event);
-    if (event.type === 'cancelled') this.requests.cancelled();
+  advance(): Promise<RunEnd> {
+    return this.slots ? this.runWith(this.slots) : this.runOn();
   }
 
+  private async runWith(slots: RunSlots): Promise<RunEnd> {
+    const end = await this.runOn();
+    if (end.type !== 'fenced') await slots.freeAll(this.state);
+    else void slots.passOn();
+    return end;
+  }
+
+  /**
+   * The life of a run. Each pass of the loop does the first thing that is due, and the next pass decides anew. The order is the
+   * design: each phase relies on the phases above it having nothing to do.
+   */
+  private async runOn(): Promise<RunEnd> {
+    if (this.children) for (const event of await this.children.endedFirst(this.state)) this.apply(event);
+    while (!this.isFenced) {
+      const looking = this.lookInTime();
+      if (looking && (await looking)) continue;
+
+      const decision = this.decide();
+      const begins = !this.halts && decision.actions.length > 0;
+      if (this.isOver(decision)) {
+        const end = await this.finish();
+        if (end) return end;
+      } else if (this.record.hasNews) {
+        // Nothing begins before its cause is recorded.
+        await this.saveProgress();
+      } else if (begins && !this.isLeaseSafe) {
+        // Nothing begins on a lease that may have expired.
+        await this.extendLease();
+      } else if (begins && !this.turn.isFree) {
+        // What a transaction is about to commit may leave nothing to begin.
+        (await this.turn.acquire())();
+      } else {
+        const asking = begins ? this.beginAll(decision.actions) : undefined;
+        const hasAsked = asking && (await asking);
+        if (this.isFenced) break;
+        // What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
+        if (!hasAsked && !this.record.hasNews && this.inbox.isEmpty)
+          await this.inbox.arrival(this.timeUntilNext(decision));
+        for (const message of this.inbox.take()) if (!('wake' in message)) this.receive(message);
+      }
+    }
+    return FENCED;
+  }
+
+  /** No attempt starts any more. */
+  private get halts(): boolean {
+    return this.isDraining || this.isPausing;
+  }
+
+  // Look
+
+  /** Looks at what the store may have without a hint to this run. True: the run has to decide anew. Undefined: there is nothing to look at. */
+  private lookInTime(): Promise<boolean> | undefined {
+    // A wait is over, unless its signal has arrived without a hint to this run.
+    const look = this.signals?.lookInTime(this.state);
+    if (look)
+      return look.then(
+        () => true,
+        (error: unknown) => {
+          this.fenceAfter(error);
+          return true;
+        },
+      );
+    return this.slots && this.tend(this.slots);
+  }
+
+  private async tend(slots: RunSlots): Promise<boolean> {
+    if (!this.record.hasNews) await slots.freeEnded(this.state);
+    // Before the saga may come to rest: the store may have called it.
+    return !this.halts && slots.mayAsk(this.state) && this.applyAnswer(slots.askAgain(this.state));
+  }
+
+  // Decide
+
+  /** What to do next, once everything has happened that follows without doing anything. */
+  private decide(): ReturnType<RunRecord['decide']> {
+    const before = this.state;
+    this.signals?.hear(this.record);
+    let decision = this.record.decide();
+    // What has begun to wait just now may find what came before.
+    while (this.signals?.hear(this.record)) decision = this.record.decide();
+    if (this.state !== before) this.attempts.abortObsolete(this.graph, this.state);
+    const paused = this.ports.pauses.of(this.saga.name);
+    return paused ? (holdPaused(this.graph, decision, paused) as typeof decision) : decision;
+  }
+
+  // Rest, or finish
+
+  /** No attempt is in progress, and none will start here. */
+  private isOver(next: Decision): boolean {
+    // What a checkpoint frees may be what another of its own items waits for.
+    if (this.record.hasNews && this.slots?.waitsForItself(this.state)) return false;
+    if (next.settle !== undefined) return true;
+    if (!this.halts && this.permits.isAboutToBegin(next, this.state)) return false;
+    // An attempt that ended while a checkpoint was being written is notified of by the inbox.
+    if (this.attempts.size > 0 || !this.inbox.isEmpty) return false;
+    return this.halts || (next.actions.length === 0 && !this.staysFor(next));
+  }
+
+  /** Does the saga keep its lease, and its place, for what comes next? */
+  private staysFor(next: Decision): boolean {
+    return isNearRetry(next, this.state, this.ports.now()) && this.ports.hasRoom(this.saga.name);
+  }
+
+  /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between, go on. */
+  private async finish(): Promise<RunEnd | undefined> {
+    let dueAt: number | undefined;
+    const result = await this.save(() => {
+      // A transactional step may have ended while this waited for its turn.
+      const decision = this.decide();
+      if (this.isPausing && decision.settle === undefined) this.apply({ type: 'paused' });
+      if (isSettled(this.state.status) && this.record.isSaved) return undefined;
+      dueAt = decision.actions.length > 0 ? this.ports.now() : this.permits.dueFor(decision, this.state);
+      const { settle } = decision;
+      const state =
+        settle === undefined
+          ? this.state
+          : evolve(this.graph, this.state, { type: 'settled', status: settle });
+      return this.checkpointOf(state, decision, { release: { dueAt } });
+    });
+    if (result === 'fenced') return FENCED;
+    if (result === 'cancelled') return undefined;
+    return isSettled(this.state.status) ? SETTLED : { type: 'released', dueAt };
+  }
+
+  // Save
+
+  private saveProgress(): Promise<CheckpointResult> {
+    // A transactional step may have recorded it, while this waited for its turn.
+    return this.save(() => (this.record.hasNews ? this.checkpointOf(this.state, this.decide()) : undefined));
+  }
+
+  /** Stores what `make` returns, which is called once no other checkpoint is being written. Undefined: nothing to store. */
+  private async save(make: () => MadeCheckpoint | undefined): Promise<CheckpointResult> {
+    const turn = this.turn.acquire();
+    const release = turn instanceof Promise ? await turn : turn;
+    try {
+      const checkpoint = make();
+      if (!checkpoint) return 'saved';
+      let result: CheckpointResult;
+      try {
+        result = await this.ports.checkpoint(checkpoint);
+      } catch (error) {
+        return await this.unstorable(checkpoint, error);
+      }
+      this.ports.answered(this.ports.clock.monotonic() - checkpoint.madeAt);
+      if (concernsOthers(checkpoint)) this.ports.claimSoon();
+      if (result === 'saved') {
+        this.record.saveAs(checkpoint.state);
+        this.checkpoints.saved(checkpoint);
+        this.signals?.forget(checkpoint.state);
+        this.reported?.forgetEnded(checkpoint.state);
+      } else await this.refused(result);
+      return result;
+    } finally {
+      release();
+    }
+  }
+
+  private checkpointOf(state: SagaState, next: Decision, parts: CheckpointParts = {}): MadeCheckpoint {
+    return this.checkpoints.make(state, next, this.cancelSeen, this.isPausing, parts);
+  }
+
+  /**
+   * Makes the checkpoint of a transactional step, which its transaction stores.
+   * @throws NotNow if another checkpoint of the saga is not written in time
+   */
+  async stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
+    const release = await this.turn.acquireWithin(STAGE_MAX_WAIT_MS, this.ports.clock);
+    if (!release) throw new NotNow();
+    if (!this.attempts.has(attempt)) return void release();
+    const { state, decision: next } = this.record.stage(event);
+    // The last step's transaction also finishes the saga.
+    const isLast = next.settle !== undefined && this.attempts.size === 1 && this.inbox.isEmpty;
+    const candidate = isLast ? evolve(this.graph, state, { type: 'settled', status: next.settle }) : state;
+    const parts = { ...(isLast && { release: {} }), effects: attempt.messages };
+    return { candidate, checkpoint: this.checkpointOf(candidate, next, parts), release };
+  }
+
+  /** The transaction of a staged checkpoint has committed. */
+  adopt({ candidate, checkpoint }: Staged): void {
+    this.record.adopt(candidate);
+    this.checkpoints.saved(checkpoint);
+    this.reported?.forgetEnded(candidate);
+    this.attempts.abortObsolete(this.graph, this.state);
+  }
+
+  /** The store has not taken a checkpoint: the run has to know of a cancellation, or of a pause, or its lease is lost. */
+  async refused(result: CheckpointResult): Promise<void> {
+    const asked = result === 'cancelled' ? await this.ports.asked(this) : undefined;
+    const { cancelRequested, pauseRequested } = asked ?? {};
+    if (!cancelRequested && !pauseRequested) return this.fence();
+    if (cancelRequested && !this.cancelSeen) this.cancelNow(cancelRequested.reason);
+    // It was asked for after a cancellation, or that would have taken it back.
+    if (pauseRequested) this.isPausing = true;
+  }
+
+  private cancelNow(reason: string | undefined): void {
+    this.isPausing = false;
+    // Not by way of the inbox: the next checkpoint must know of it.
+    this.apply(cancellation(reason, this.ports.now()));
+    this.attempts.abortCancelled(this.state);
+  }
+
+  /**
+   * The checkpoint failed. If the database refuses the data, the results that are new since the last checkpoint are the only
+   * user data in it, so their steps have failed. Nothing else says anything about the steps: the write may have been
+   * committed all the same (at shutdown the database is not waited for), or keys of a codec are missing. Then, and if even
+   * the failure cannot be stored, the lease runs out and the bound on takeovers leaves the saga to an operator.
+   */
+  private async unstorable({ state, changed }: MadeCheckpoint, error: unknown): Promise<CheckpointResult> {
+    const isRefused = this.ports.store.refuses(error);
+    const what = isRefused ? 'a checkpoint was refused: ' : 'a checkpoint could not be stored: ';
+    logErrorOf(this.saga, error, this.ports.log, what);
+    const fresh = changed.filter((name) => stepState(state, name).status === 'completed');
+    if (fresh.length === 0 || !isRefused) {
+      this.fence();
+      return 'fenced';
+    }
+    // A step that completes leaves its last details of heartbeats unstored, and one that fails does not.
+    await this.storeReports();
+    this.record.refuse(fresh, serializeError(error));
+    this.checkpoints.retract(fresh);
+    return 'cancelled';
+  }
+
+  // Renew
+
+  /** False: the answer to the last request for the lease came late, and another worker may have taken over. */
+  get isLeaseSafe(): boolean {
+    const { clock, lease } = this.ports;
+    return !this.isFenced && clock.monotonic() - this.leasedAt <= lease * SAFE_SHARE;
+  }
+
+  /** Renews the lease until it is safe or lost, or until the run starts nothing more. */
+  async extendLease(longer?: number): Promise<void> {
+    const { clock, random } = this.ports;
+    for (let tries = 0; ; tries += 1) {
+      await this.ports.renew(this, longer);
+      if (this.isLeaseSafe || this.isFenced || this.isDraining) return;
+      await sleep(clock, transientWait(tries, random()));
+    }
+  }
+
+  // Begin
+
+  /**
+   * Begins these actions. Before an attempt starts, its step has a slot and a time if it has such limits, and if it is at most once,
+   * the start is stored. The promise resolves to true if a limit was asked when some of them may begin. Undefined: all have begun at
+   * once.
+   */
+  private beginAll(actions: readonly Action[]): Promise<boolean> | undefined {
+    const [first] = actions;
+    if (first!.kind === 'begin') return this.applyAnswer(this.permits.askTurn(first!));
+    const ready = actions.filter((action) => !this.isAsked(action) && !this.attempts.evaluatesFirst(action));
+    if (ready.some((action) => isAtMostOnce(action) || this.isLimited(action) || this.slots?.needs(action)))
+      return this.beginInTurn(ready);
+    this.startAtOnce(ready);
+    return undefined;
+  }
+
+  /** To cancel another saga changes nothing here until it is done. */
+  private isAsked({ kind, key }: Action): boolean {
+    return kind === 'cancel-child' && this.attempts.includes(key);
+  }
+
+  private isLimited(action: Action): boolean {
+    return needsPermit(action, this.state, this.ports.now());
+  }
+
+  private async beginInTurn(ready: readonly Action[]): Promise<boolean> {
+    // A slot is taken first: a time that a rate limit gives is soon over.
+    const slotless = this.slots ? ready.filter((action) => this.slots!.needs(action)) : NOTHING;
+    const limited = ready.filter((action) => !slotless.includes(action) && this.isLimited(action));
+    await this.beginUnlimited(
+      ready.filter((action) => !limited.includes(action) && !slotless.includes(action)),
+    );
+    if (this.isFenced || limited.length + slotless.length === 0) return false;
+    if (slotless.length > 0) await this.applyAnswer(this.slots!.take(slotless, this.state));
+    if (limited.length > 0 && !this.isFenced) await this.applyAnswer(this.permits.ask(limited));
+    return true;
+  }
+
+  /** Takes what a limit has answered. Undefined: the lease is lost. */
+  private async applyAnswer(asked: Promise<SagaEvent[] | undefined>): Promise<true> {
+    await asked.then(
+      (events) => (events ? events.forEach((event) => this.apply(event)) : this.fence()),
+      (error: unknown) => this.fenceAfter(error),
+    );
+    return true;
+  }
+
+  /** That at-most-once steps begin is stored before they do. Others do not wait for that. */
+  private async beginUnlimited(ready: readonly Action[]): Promise<void> {
+    const recorded = ready.filter((action) => isAtMostOnce(action));
+    this.startAtOnce(ready.filter((action) => !recorded.includes(action)));
+    if (recorded.length === 0) return;
+    const started = recorded.flatMap((action) => startOf(action) ?? []);
+    const start = () => started.reduce((state, event) => evolve(this.graph, state, event), this.state);
+    const result = await this.save(() => this.checkpointOf(start(), { actions: recorded }));
+    if (result === 'saved' && !this.isLeaseSafe) await this.extendLease();
+    if (result !== 'saved' || this.isFenced) return;
+    // The process is to stop before its lease is safe: the next worker begins them, as if nothing were recorded.
+    if (!this.isLeaseSafe) for (const { key } of recorded) this.apply({ type: 'start-withdrawn', step: key });
+    else for (const action of recorded) this.start(action);
+  }
+
+  private startAtOnce(actions: readonly Action[]): void {
+    for (const action of actions) {
+      const event = startOf(action);
+      if (event) this.apply(event);
+    }
+    for (const action of actions) this.start(action);
+  }
+
+  private start(action: Action): void {
+    this.attempts.start(action);
+    if (action.kind === 'run' && this.cancelAsked) this.attempts.abortCancelled(this.state);
+  }
+
+  // Wait, and receive
+
+  private timeUntilNext({ wakeAt }: Decision): number | undefined {
+    const time = wakeAt === undefined ? undefined : wakeAt - this.ports.now();
+    const asks = this.halts ? undefined : this.slots?.untilAsked(this.state);
+    return asks === undefined ? time : Math.min(asks, time ?? Infinity);
+  }
+
+  /** Applies the outcome of an attempt, or another event that the inbox has received. */
+  private receive({ attempt, event }: Outcome): void {
+    if (attempt) {
+      const { active } = stepState(this.state, attempt.step);
+      if (!active && attempt.action.kind !== 'cancel-child') return; // interrupted: no longer needed
+      this.checkpoints.took(attempt.step, this.ports.clock.monotonic() - attempt.startedAt);
+    }
+    const hasBrokenOff = attempt?.isBrokenOff === true && isFailure(event);
+    if (event.type === 'interrupted' || hasBrokenOff) return this.recordInterrupted();
+    const before = this.state;
+    this.apply(event);
+    // An attempt that failed, or that the run does not wait for any more, sends no messages, and sets no tags.
+    if (attempt && ENDED.has(event.type) && this.state !== before)
+      this.checkpoints.keep(attempt.step, attempt.messages);
+    this.attempts.abortObsolete(this.graph, this.state);
+  }
+
+  /** Whatever is in progress is recorded as unknown, and the lease given back. */
+  private recordInterrupted(): void {
+    this.apply({ type: 'interrupted', now: this.ports.now() });
+    this.attempts.clear();
+    this.isDraining = true;
+  }
+
+  apply(event: SagaEvent): void {
+    this.record.apply(event);
+    if (event.type === 'cancelled') this.cancelAsked = this.cancelSeen = true;
+  }
+
+  // Requests of the worker
+
+  /** A cancellation revokes the request to pause. */
   cancel(reason: string | undefined): void {
-    if (this.requests.cancelAsked) return;
-    this.requests.cancel();
+    if (this.cancelAsked) return;
+    this.cancelAsked = true;
+    this.isPausing = false;
     const event = cancellation(reason, this.ports.now());
     this.inbox.put({ event });
     this.attempts.abortCancelled(evolve(this.graph, this.state, event));
@@ -159,7 +495,7 @@ export class SagaRun implements ActingRun, ReceivingRun, WrittenRun {
   /** The lease is another's: whatever is in progress here does not count any more. */
   fence(): void {
     if (this.isFenced) return;
-    this.lease.isLost = true;
+    this.isFenced = true;
     this.attempts.abort('lease-lost', 'The lease of this saga was lost; another worker may be running it');
     this.inbox.put({ wake: true });
   }
@@ -179,13 +515,13 @@ export class SagaRun implements ActingRun, ReceivingRun, WrittenRun {
 
   /** Begins nothing more; once what is in progress has settled, the lease is given back. */
   drain(): void {
-    this.requests.isDraining = true;
+    this.isDraining = true;
     this.inbox.put({ wake: true });
   }
 
-  /** The same, and once the attempts in progress have ended, the saga is paused until an operator resumes it. */
+  /** Begins nothing more; once the attempts in progress have ended, the saga is paused until an operator resumes it. */
   pause(): void {
-    this.requests.isPausing = true;
+    this.isPausing = true;
     this.inbox.put({ wake: true });
   }
 
@@ -194,7 +530,7 @@ export class SagaRun implements ActingRun, ReceivingRun, WrittenRun {
     this.attempts.abort('shutdown', 'The process is shutting down');
   }
 
-  /** Those that do not are recorded as unknown once their last reports are stored, and the lease is given back. */
+  /** Attempts that have not broken off are recorded as unknown once their last reports are stored, and the lease is given back. */
   async interrupt(): Promise<void> {
     if (this.hasUnsavedReports) await this.storeReports();
     this.inbox.put({ event: { type: 'interrupted', now: this.ports.now() } });
@@ -221,160 +557,27 @@ export class SagaRun implements ActingRun, ReceivingRun, WrittenRun {
     this.inbox.put({ wake: true });
   }
 
-  advance(): Promise<RunEnd> {
-    return this.slots ? this.runWith(this.slots) : this.runOn();
+  // Reports of steps
+
+  get hasUnsavedReports(): boolean {
+    return this.reported !== undefined && !this.reported.isStored;
   }
 
-  private async runWith(slots: RunSlots): Promise<RunEnd> {
-    const end = await this.runOn();
-    if (end.type !== 'fenced') await slots.freeAll(this.state);
-    else void slots.passOn();
-    return end;
+  async storeReports(): Promise<void> {
+    await this.reported?.sent;
+    if (this.reported?.hasNews) await this.ports.renew(this);
+    // Another renewal may have taken them.
+    await this.reported?.sent;
   }
 
-  private async runOn(): Promise<RunEnd> {
-    if (this.children) for (const event of await this.children.endedFirst(this.state)) this.apply(event);
-    for (;;) {
-      if (this.isFenced) return { type: 'fenced' };
-      const look = this.signals?.lookInTime(this.state);
-      if (look) {
-        // A wait is over, unless its signal has arrived without a hint to this run.
-        await look.catch((error: unknown) => this.fenceAfter(error));
-        continue;
-      }
-      if (this.slots && !this.record.hasNews) await this.slots.freeEnded(this.state);
-      // Before the saga may come to rest: the store may have called it.
-      if (!this.requests.halts && this.slots?.mayAsk(this.state)) {
-        await this.actions.askForSlots();
-        continue;
-      }
-      const decision = this.decide();
-      if (this.isOver(decision)) {
-        // What it frees may be what another of its own items waits for.
-        if (this.record.hasNews && this.slots?.waitsForItself(this.state)) {
-          await this.saveProgress();
-          continue;
-        }
-        const end = await this.finish();
-        if (end) return end;
-        continue;
-      }
-      if (this.record.hasNews) {
-        await this.saveProgress();
-        continue;
-      }
-      const begins = !this.requests.halts && decision.actions.length > 0;
-      if (begins && !this.isSure) {
-        await this.makeSure();
-        continue;
-      }
-      const asking = begins ? this.actions.begin(decision.actions) : undefined;
-      const asked = asking && (await asking);
-      if (this.isFenced) return { type: 'fenced' };
-      // What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
-      if ((asked || this.record.hasNews) && this.inbox.isEmpty) continue;
-      if (this.inbox.isEmpty) await this.inbox.arrival(this.timeUntilNext(decision));
-      for (const message of this.inbox.take())
-        if (!('wake' in message)) takeOutcome(this, message, this.ports);
-    }
+  reportOf({ key, round }: ReportPlace): StepReport | undefined {
+    return this.reported?.of(key, round);
   }
 
-  /** What to do next, once everything has happened that follows without doing anything. */
-  private decide(): ReturnType<RunRecord['decide']> {
-    const before = this.state;
-    this.signals?.hear(this.record);
-    let decision = this.record.decide();
-    // What has begun to wait just now may find what came before.
-    while (this.signals?.hear(this.record)) decision = this.record.decide();
-    if (this.state !== before) this.attempts.abortObsolete(this.graph, this.state);
-    const paused = this.ports.pauses.of(this.saga.name);
-    return paused ? (holdPaused(this.graph, decision, paused) as typeof decision) : decision;
-  }
-
-  /** No attempt is in progress, and none will start here. */
-  private isOver(next: Decision): boolean {
-    if (next.settle !== undefined) return true;
-    if (!this.requests.halts && this.permits.isAboutToBegin(next, this.state)) return false;
-    // An attempt that ended while a checkpoint was being written is notified of by the inbox.
-    if (this.attempts.size > 0 || !this.inbox.isEmpty) return false;
-    return (
-      this.requests.halts ||
-      (next.actions.length === 0 && !staysFor(next, this.state, this.saga.name, this.ports))
-    );
-  }
-
-  /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between, go on. */
-  private async finish(): Promise<RunEnd | undefined> {
-    let dueAt: number | undefined;
-    const result = await this.writer.save(() => {
-      // A transactional step may have ended while this waited for its turn.
-      const decision = this.decide();
-      if (this.requests.isPausing && decision.settle === undefined) this.apply({ type: 'paused' });
-      if (isSettled(this.state.status) && this.record.isSaved) return undefined;
-      dueAt = decision.actions.length > 0 ? this.ports.now() : this.permits.dueFor(decision, this.state);
-      const { settle } = decision;
-      const state =
-        settle === undefined
-          ? this.state
-          : evolve(this.graph, this.state, { type: 'settled', status: settle });
-      return this.writer.checkpointOf(state, decision, { release: { dueAt } });
-    });
-    if (result === 'fenced') return { type: 'fenced' };
-    if (result === 'cancelled') return undefined;
-    return isSettled(this.state.status) ? SETTLED : { type: 'released', dueAt };
-  }
-
-  extendLease(longer?: number): Promise<void> {
-    return this.lease.extend(
-      () => this.ports.renew(this, longer),
-      () => this.requests.isDraining,
-    );
-  }
-
-  /** Nothing is to begin before it is: what a transaction is about to commit may leave nothing to begin. */
-  private get isSure(): boolean {
-    return this.isLeaseSafe && this.writer.isFree;
-  }
-
-  private async makeSure(): Promise<void> {
-    if (!this.isLeaseSafe) await this.extendLease();
-    else await this.writer.becomesFree();
-  }
-
-  stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
-    return this.writer.stage(attempt, event);
-  }
-
-  adopt(staged: Staged): void {
-    this.writer.adopt(staged);
-  }
-
-  private timeUntilNext({ wakeAt }: Decision): number | undefined {
-    const time = wakeAt === undefined ? undefined : wakeAt - this.ports.now();
-    const asks = this.requests.halts ? undefined : this.slots?.untilAsked(this.state);
-    return asks === undefined ? time : Math.min(asks, time ?? Infinity);
-  }
-
-  private saveProgress(): Promise<CheckpointResult> {
-    // A transactional step may have recorded it, while this waited for its turn.
-    return this.writer.save(() =>
-      this.record.hasNews ? this.writer.checkpointOf(this.state, this.decide()) : undefined,
-    );
-  }
-
-  async refused(result: CheckpointResult): Promise<void> {
-    const asked = result === 'cancelled' ? await this.ports.asked(this) : undefined;
-    const { cancelRequested, pauseRequested } = asked ?? {};
-    if (!cancelRequested && !pauseRequested) return this.fence();
-    if (cancelRequested && !this.requests.cancelSeen) this.cancelNow(cancelRequested.reason);
-    // It was asked for after a cancellation, or that would have taken it back.
-    if (pauseRequested) this.requests.isPausing = true;
-  }
-
-  private cancelNow(reason: string | undefined): void {
-    this.requests.isPausing = false;
-    // Not by way of the inbox: the next checkpoint must know of it.
-    this.apply(cancellation(reason, this.ports.now()));
-    this.attempts.abortCancelled(this.state);
+  keepReport({ key, round }: ReportPlace, report: Report, isUrgent: boolean): void {
+    this.reported ??= new RunReports(undefined);
+    this.reported.put(key, round, report, isUrgent);
+    // It is the method that calls: the timer is not to belong to its context.
+    if (isUrgent) void inOwnContext(() => this.ports.reportSoon());
   }
 }

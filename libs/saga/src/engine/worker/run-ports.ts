@@ -1,6 +1,5 @@
 import { AttemptRunner } from '../attempt/attempt-runner.js';
 import { serializeError } from '../payload/serialize-error.js';
-import { PermitLead } from '../run/permit-lead.js';
 import type { SagaRunPorts } from '../run/saga-run-ports.js';
 import type { Claimer } from './claimer.js';
 import type { LeaseKeeper } from './lease-keeper.js';
@@ -49,7 +48,7 @@ export function runPortsOf(
     attempts: new AttemptRunner({ ...ports, maxPayloadBytes, now, within }),
     now,
     maxPayloadBytes,
-    permits: new PermitLead(),
+    permits: { lead: 0 },
     lease,
     hasRoom,
     renew: (run, longer) => leases.renew([run], longer),

@@ -1,7 +1,7 @@
 import { bindGraph } from '../../definition/describe/bind-graph.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { graphUnknownHere } from '../../engine/ports/handler-calls.js';
-import { awaitedBy } from '../../engine/run/run-children.js';
+import { awaitedBy } from '../../machine/sub-sagas.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { SnapshotContext } from './waiting-for.js';
 import type { ServiceParts } from '../assemble-engine.js';

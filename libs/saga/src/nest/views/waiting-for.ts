@@ -9,7 +9,7 @@ import {
 } from '../../machine/saga-state.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { WaitingFor } from './saga-snapshot.js';
-import { isNearRetry } from '../../engine/run/near-retry.js';
+import { isNearRetry } from '../../machine/near-retry.js';
 import { KIND, TIMED } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds, stepsOfKinds } from '../../machine/step-map.js';
 import { decide } from '../../machine/decide.js';
@@ -18,7 +18,7 @@ import { holdPaused } from '../../machine/hold-paused.js';
 import type { StoredStepPause } from '../../engine/ports/step-pause.js';
 import { permanentlyFailed } from '../../engine/operate/operator-edits.js';
 import { approvalsOf } from '../../engine/operate/approvals.js';
-import { awaitedBy } from '../../engine/run/run-children.js';
+import { awaitedBy } from '../../machine/sub-sagas.js';
 
 export function toDate(ms: number | undefined): Date | undefined {
   return ms === undefined ? undefined : new Date(ms);
