@@ -82,7 +82,7 @@ async function fillOutbox(sql, topic) {
   for (let first = 0; first < count; first += FILL) {
     const messages = Array.from({ length: Math.min(FILL, count - first) }, (_, n) => messageOf(first + n));
     await sql.query(
-      `SELECT saga.publish_1(ARRAY(SELECT gen_random_uuid() FROM unnest($2::text[])), array_fill($1::text, ARRAY[cardinality($2)]),
+      `SELECT saga.publish(ARRAY(SELECT gen_random_uuid() FROM unnest($2::text[])), array_fill($1::text, ARRAY[cardinality($2)]),
         $2, array_fill('bench'::text, ARRAY[cardinality($2)]), $3::json[], array_fill('{}'::jsonb, ARRAY[cardinality($2)]))`,
       [topic, messages.map(({ key }) => key), messages.map(({ payload }) => JSON.stringify(payload))],
     );

@@ -4,11 +4,12 @@
  * @param {string} state.uncommitted what `git status --porcelain` says
  * @param {{ version: string, repository?: { url?: string } }} state.manifest package.json of the library
  * @param {string} state.changelog CHANGELOG.md
+ * @param {boolean} state.frozen the SQL of the migrations is a text of its own, which later changes do not reach
  * @param {NodeJS.ProcessEnv} state.environment
  * @param {boolean} state.publish for real
  * @returns {string[]}
  */
-export function reasonsAgainst({ uncommitted, manifest, changelog, environment, publish }) {
+export function reasonsAgainst({ uncommitted, manifest, changelog, frozen, environment, publish }) {
   const reasons = [];
   if (uncommitted.trim() !== '')
     reasons.push(`There are changes that are not committed; commit or stash them:\n${uncommitted.trimEnd()}`);
@@ -16,6 +17,11 @@ export function reasonsAgainst({ uncommitted, manifest, changelog, environment, 
     reasons.push(
       `CHANGELOG.md has no entries under "## ${manifest.version}". Give what is under "Unreleased" that heading, or set ` +
         `the version in libs/saga/package.json.`,
+    );
+  if (!frozen)
+    reasons.push(
+      'The migrations execute what builds the SQL now, and a later change would change them. Write their SQL as texts into ' +
+        'libs/saga/src/store/postgres/schema/frozen, and let saga-migrations.ts execute these texts.',
     );
   if (publish) reasons.push(...provenanceMisses(manifest, environment));
   return reasons;

@@ -4,13 +4,13 @@
  * publication itself. It refuses what should not be published, and says all of the reasons at once.
  *
  * 1. nothing uncommitted, a version with its section in CHANGELOG.md, a repository that provenance can point
- * to;
+ * to, and the SQL of the migrations as texts of their own;
  * 2. built from clean, and the package as `npm run package:check` wants it;
  * 3. no known vulnerabilities in what it depends on; if the registry cannot be asked, the release is refused;
  * 4. packed once, beside its SBOM, in `release/`: what was looked at is what is published.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { audit } from './audit.mjs';
@@ -27,6 +27,7 @@ const reasons = reasonsAgainst({
   uncommitted: execFileSync('git', ['status', '--porcelain'], { cwd: root, encoding: 'utf8' }),
   manifest,
   changelog: readFileSync(`${root}/CHANGELOG.md`, 'utf8'),
+  frozen: existsSync(`${library}/src/store/postgres/schema/frozen`),
   environment: process.env,
   publish: values.publish ?? false,
 });

@@ -5,7 +5,7 @@ export async function makePartition(client, moment) {
   const from = Math.floor(moment / DAY) * DAY;
   const name = new Date(from).toISOString().slice(0, 10).replaceAll('-', '');
   const { rows } = await client.query(
-    'SELECT saga.partition_bound_1($1) AS low, saga.partition_bound_1($2) AS high',
+    'SELECT saga.partition_bound($1) AS low, saga.partition_bound($2) AS high',
     [from, from + DAY],
   );
   for (const table of ['instance', 'step', 'signal', 'operation'])

@@ -128,11 +128,11 @@ describe('a database that cannot be used', () => {
 
   test('that lacks a part says which', async () => {
     await apps.start({ options: { schema: 'older' } });
-    await apps.sql('DROP FUNCTION older.signal_1');
+    await apps.sql('DROP FUNCTION older.signal');
     const { code, error } = await here('list --schema older');
     expect([code, error]).toEqual([
       2,
-      expect.stringContaining(`lacks signal_1(): it was created by an earlier version`),
+      expect.stringContaining(`lacks signal(): it was created by an earlier version`),
     ]);
     const migrated = await here('migrate --schema older');
     expect([migrated.code, migrated.error]).toEqual([2, expect.stringContaining('was dropped manually')]);

@@ -96,13 +96,13 @@ describe('a role', () => {
     await apps.sql('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA saga TO shop_clerk');
     await apps.sql('REVOKE UPDATE, DELETE ON saga.instance FROM shop_clerk');
     await apps.sql('REVOKE INSERT ON saga.step FROM shop_clerk');
-    await apps.sql('REVOKE EXECUTE ON FUNCTION saga.wake_1 FROM PUBLIC');
+    await apps.sql('REVOKE EXECUTE ON FUNCTION saga.wake FROM PUBLIC');
     for (const migrates of [true, false]) {
       const message = await refusal(clerk(), migrates);
       expect(message).toContain(
         'table instance: UPDATE, DELETE; table step: INSERT; sequence lock_position: USAGE',
       );
-      expect(message).toContain('function wake_1: EXECUTE');
+      expect(message).toContain('function wake: EXECUTE');
       for (const statement of message.match(/GRANT [^;]*/g)!) expect(statement).toMatch(/"shop_clerk"$/);
     }
   });

@@ -206,7 +206,7 @@ describe('an operator', () => {
     const page = app.dataSource.createQueryRunner();
     await page.startTransaction();
     const taken = (await page.query(
-      `SELECT id, behind FROM saga.outbox_take_1('other', 60000, 10, 8, 1000000)`,
+      `SELECT id, behind FROM saga.outbox_take('other', 60000, 10, 8, 1000000)`,
     )) as object[];
     expect(taken).toEqual([{ id: behind, behind: true }]);
     const discarded = app.outbox.discard([dead!]);

@@ -28,14 +28,14 @@ export const CLAIM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leave what was woken when the clock was set back until it has come back',
-    in: 'catch_up_1',
+    in: 'catch_up',
     find: 'AND (i.woken OR i.due_at <= i.updated_at)',
     replace: 'AND i.due_at <= i.updated_at',
     killers: contract('once its clock was set back by an hour, a store'),
   },
   {
     name: 'begin what is to come when the clock was set back',
-    in: 'catch_up_1',
+    in: 'catch_up',
     find: 'AND (i.woken OR i.due_at <= i.updated_at)',
     replace: '',
     killers: contract('once its clock was set back by an hour, a store'),

@@ -8,7 +8,7 @@ const memory: Killer[] = [simulation(60), testsOf('memory-saga-store', LOCKS), s
 export const FAMILY_LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: 'let a sub-saga wait for the lock that its parent has entered again',
-    in: 'family_locks_1',
+    in: 'family_locks',
     find: "up.lock_state IN ('held', 'inside')",
     replace: "up.lock_state = 'held'",
     killers: postgres,
@@ -21,14 +21,14 @@ export const FAMILY_LOCK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let a sub-saga that enters the lock of its ancestor hold it alone',
-    in: 'lock_enqueue_1',
+    in: 'lock_enqueue',
     find: "lock_state = CASE WHEN is_inside THEN 'inside' ELSE 'held' END",
     replace: "lock_state = CASE WHEN is_inside THEN 'held' ELSE 'held' END",
     killers: postgres,
   },
   {
     name: 'leave a sub-saga waiting for the lock that its ancestor takes again to be undone',
-    in: 'lock_enqueue_1',
+    in: 'lock_enqueue',
     find: 'IF given.undone AND NOT is_inside THEN',
     replace: 'IF false THEN',
     killers: postgres,
@@ -42,14 +42,14 @@ export const FAMILY_LOCK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'look for a circle among the lock holders only, not among their sub-sagas',
-    in: 'break_circle_1',
+    in: 'break_circle',
     find: "SELECT c.id FROM ${schema}.instance c WHERE c.parent_id = r.id AND ${isLinked('c')}",
     replace: "SELECT c.id FROM ${schema}.instance c WHERE c.parent_id = r.id AND c.lock_state = 'held'",
     killers: postgres,
   },
   {
     name: 'let an undone saga wait although those that it waits for cannot fail',
-    in: 'break_circle_1',
+    in: 'break_circle',
     find: 'IF FOUND THEN RETURN circle; END IF;',
     replace: '',
     killers: postgres,
@@ -63,7 +63,7 @@ export const FAMILY_LOCK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leave a saga that is to fail for a circle without a due time',
-    in: 'break_circle_1',
+    in: 'break_circle',
     find: "lock_deadlock = ${toldOf(schema, 'i')},\n    ${dueUnlessStopped('i')}",
     replace: "lock_deadlock = ${toldOf(schema, 'i')}",
     killers: postgres,

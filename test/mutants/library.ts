@@ -5,8 +5,6 @@ import type { Mutant } from './mutant.js';
 
 /** The library, and the models of it that the simulation runs on. */
 const FOLDERS = ['libs/saga/src', 'test/models'];
-/** The SQL of migrations, which is made from the code that a mutant changes. */
-const FROZEN = 'libs/saga/src/store/postgres/schema/frozen/';
 
 /** Where the code is that a mutant replaces. */
 export interface Place {
@@ -45,8 +43,7 @@ export class Library {
     const files = FOLDERS.flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => /(?<!\.spec|\.d)\.ts$/.test(name))
-        .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
-        .filter((file) => !file.startsWith(FROZEN)),
+        .map((name) => `${folder}/${name.replaceAll('\\', '/')}`),
     );
     return Library.of(new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')])));
   }

@@ -9,7 +9,7 @@ export interface Mutant {
   readonly find: string;
   readonly replace: string;
   /**
-   * The declaration ('Worker.claim', 'decide') or the SQL function ('lock_enqueue_1') that contains the code. Required only if
+   * The declaration ('Worker.claim', 'decide') or the SQL function ('lock_enqueue') that contains the code. Required only if
    * the same code occurs in several.
    */
   readonly in?: string;

@@ -90,7 +90,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'claim a long backlog by a plan for an empty table',
-    in: 'claim_1',
+    in: 'claim',
     find: '${PINNED}',
     replace: '',
     killers: [specs('claim/backlog-position')],
@@ -130,7 +130,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take the place of a lease that ran out without fencing off its holder',
-    in: 'claim_limited_1',
+    in: 'claim_limited',
     find: 'UPDATE ${schema}.instance i SET epoch = i.epoch + 1 WHERE',
     replace: 'UPDATE ${schema}.instance i SET epoch = i.epoch WHERE',
     killers: contract('saga store a concurrency'),
@@ -157,7 +157,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'do not hand a lock on',
-    find: 'PERFORM ${schema}.lock_hand_over_1(gone.name, gone.lock_key);',
+    find: 'PERFORM ${schema}.lock_hand_over(gone.name, gone.lock_key);',
     replace: 'CONTINUE;',
     killers: contract('a semantic lock'),
   },
@@ -223,7 +223,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'do not wake a saga whose sub-saga has ended',
-    find: 'IF $3 IS NOT NULL THEN PERFORM ${schema}.wake_1($3); END IF;',
+    find: 'IF $3 IS NOT NULL THEN PERFORM ${schema}.wake($3); END IF;',
     replace: '',
     killers: contract('a saga that waits for another'),
   },
@@ -319,9 +319,9 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'claim what fits a page, whatever room the worker has for bytes',
-    in: 'due_1',
-    find: 'bytes_at_most_1(picked) <= least($4, $5) THEN',
-    replace: 'bytes_at_most_1(picked) <= greatest($4, $5) THEN',
+    in: 'due',
+    find: 'bytes_at_most(picked) <= least($4, $5) THEN',
+    replace: 'bytes_at_most(picked) <= greatest($4, $5) THEN',
     killers: contract('little room for bytes'),
   },
   {
@@ -359,7 +359,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'read as many large sagas by one statement as there are',
-    find: 'IF ${schema}.bytes_at_most_1($1) <= $2 THEN RETURN; END IF;',
+    find: 'IF ${schema}.bytes_at_most($1) <= $2 THEN RETURN; END IF;',
     replace: 'RETURN;',
     killers: contract('rows of any size'),
   },

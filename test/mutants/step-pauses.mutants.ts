@@ -24,7 +24,7 @@ export const STEP_PAUSE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let a saga sleep that comes to rest for a step that was resumed',
-    in: 'rest_while_paused_1',
+    in: 'rest_while_paused',
     find: 'WHERE p.saga = i.name AND p.step = w.step AND p.resumed_at IS NULL)));',
     replace: 'WHERE p.saga = i.name AND p.step = w.step)));',
     killers: contract('a pause of a step'),

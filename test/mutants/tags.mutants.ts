@@ -11,7 +11,7 @@ export const TAG_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'store the tags of sagas that are not saved',
-    in: 'set_tags_1',
+    in: 'set_tags',
     find: 'WHERE i.id = w.id AND ($1 IS NULL OR w.id = ANY($1));',
     replace: 'WHERE i.id = w.id;',
     killers: contract('tags that steps have set'),

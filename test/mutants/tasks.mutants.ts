@@ -18,7 +18,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'list an approval whose decision came first',
-    in: 'tasks_1',
+    in: 'tasks',
     find: 'WHERE i.id = ANY(saved) AND NOT EXISTS (SELECT FROM',
     replace: 'WHERE i.id = ANY(saved) OR NOT EXISTS (SELECT FROM',
     killers: postgres,

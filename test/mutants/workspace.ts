@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -22,8 +22,6 @@ const LINKED = ['node_modules', 'libs/saga/node_modules', 'libs/saga/dist'];
 /** With all that the simulation is made of. */
 const BUILT = ['libs/saga/src', 'test'];
 const BUILD = 'build';
-/** The code that builds the SQL of migrations. */
-const SQL = join('libs', 'saga', 'src', 'store', 'postgres');
 
 /** A copy of the tree in a temporary folder, in which one mutant after the other lives. */
 export class Workspace {
@@ -60,12 +58,10 @@ export class Workspace {
     try {
       writeFileSync(file, this.library.mutated(mutant));
       this.build(file);
-      this.freezeMigrations(file);
       return await use();
     } finally {
       writeFileSync(file, text);
       this.build(file);
-      this.freezeMigrations(file);
     }
   }
 
@@ -73,13 +69,6 @@ export class Workspace {
   remove(): void {
     for (const child of this.children) child.kill('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
-  }
-
-  /** Migrations execute a frozen text. A mutant of what builds the SQL breaks the tables only if it is in that text. */
-  private freezeMigrations(changed: string): void {
-    if (!relative(this.folder, changed).startsWith(SQL)) return;
-    const program = join(this.folder, BUILD, 'test/mutants/freeze-migrations.js');
-    execFileSync(process.execPath, [program, this.folder], { stdio: ['ignore', 'inherit', 'inherit'] });
   }
 
   private builtPath(file: string): string {

@@ -15,8 +15,7 @@ const TOOLS = join(ROOT, 'node_modules/.bin');
 
 /**
  * Bytes. On 2026-11-23 it was 982 kB packed. 290 kB packed and 750 kB unpacked of that are the pages of docs/ and their
- * pictures, and 20 kB packed and 125 kB unpacked the frozen SQL of the migrations, for which the budget was raised from
- * 650 kB and 2,200 kB, and from 960 kB and 2,950 kB. Declared sagas raised it by 65 kB and 350 kB, the entries of
+ * pictures, for which the budget was raised from 650 kB and 2,200 kB, and from 960 kB and 2,950 kB. Declared sagas raised it by 65 kB and 350 kB, the entries of
  * database layers by 20 kB packed, a screenshot of a phone by 20 kB, the daemon by 40 kB packed and 120 kB unpacked,
  * and schedules, optional steps, two more database layers, messages of declared sagas and their pages by 90 kB and 310 kB.
  * Shards, what is put back after a failover, watching, limits for each key, confirmed compensations and their pages: 100 kB

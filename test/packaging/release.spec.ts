@@ -10,6 +10,9 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'libs/saga/package.json')
   version: string;
 };
 
+/** The SQL that a release's migrations execute. */
+const FROZEN = 'libs/saga/src/store/postgres/schema/frozen';
+
 /** What the registry has of the dependency that is vulnerable. */
 const PACKUMENT = {
   name: 'uuid',
@@ -38,6 +41,8 @@ beforeEach(async () => {
     JSON.stringify({ ...root, workspaces: ['libs/saga'], scripts: { 'package:check': 'exit $RED' } }),
   );
   expect(workspaces).toContain('libs/*');
+  mkdirSync(join(folder, FROZEN), { recursive: true });
+  write(`${FROZEN}/tables.sql.ts`, '');
   write('.gitignore', 'release/\n');
   write('CHANGELOG.md', `# Changelog\n\n## Unreleased\n\n## ${version}\n\n- First version.\n`);
   git('init', '-q');
@@ -100,6 +105,14 @@ describe('a release is refused', () => {
     expect(code).toBe(1);
     expect(said).toContain('M CHANGELOG.md');
     expect(said).toContain(`CHANGELOG.md has no entries under "## ${version}"`);
+  });
+
+  test('with migrations whose SQL a later change would change', async () => {
+    rmSync(join(folder, FROZEN), { recursive: true });
+    commit();
+    const { code, said } = await runScript('release.mjs');
+    expect(code).toBe(1);
+    expect(said).toContain('Write their SQL as texts into libs/saga/src/store/postgres/schema/frozen');
   });
 
   test('with a red package:check', async () => {

@@ -16,7 +16,7 @@ export interface CalledMessaging {
 export const MESSAGING_CALLS: Record<string, (on: CalledMessaging) => Promise<unknown>> = {
   publish: (on) =>
     on.client.query(
-      `SELECT saga.publish_1(ARRAY[gen_random_uuid()], ARRAY['orders'], ARRAY['k'], ARRAY['t'], ARRAY['1'::json], ARRAY['{}'::jsonb])`,
+      `SELECT saga.publish(ARRAY[gen_random_uuid()], ARRAY['orders'], ARRAY['k'], ARRAY['t'], ARRAY['1'::json], ARRAY['{}'::jsonb])`,
     ),
   'take and settle': async (on) => {
     const { lanes, messages } = await on.outbox.take('relay', 60_000, MOST);

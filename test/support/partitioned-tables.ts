@@ -34,7 +34,7 @@ export class PartitionedTables {
     for (const table of TABLES)
       await this.apps.sql(
         `DO $$ BEGIN EXECUTE format('CREATE TABLE saga.${table}_${name} PARTITION OF saga.${table} FOR VALUES FROM (%L) TO (%L)',
-           saga.partition_bound_1(${from}), saga.partition_bound_1(${from + DAY})); END $$`,
+           saga.partition_bound(${from}), saga.partition_bound(${from + DAY})); END $$`,
       );
     return name;
   }

@@ -17,7 +17,7 @@ export function kindOf(text: string): string | undefined {
   const sent = text.replace(/\/\*.*?\*\//g, '').trim();
   if (sent === '' || OF_APPLICATIONS.test(sent)) return undefined;
   if (/^(?:START TRANSACTION|BEGIN)\b/.test(sent)) return 'BEGIN';
-  return NAMES.get(sent) ?? /"saga"\.(\w+)_1\(/.exec(sent)?.[1] ?? sent.replace(/\s+/g, ' ');
+  return NAMES.get(sent) ?? /"saga"\.(\w+)\(/.exec(sent)?.[1] ?? sent.replace(/\s+/g, ' ');
 }
 
 /**

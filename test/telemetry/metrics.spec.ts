@@ -114,12 +114,12 @@ describe('counted and timed is', () => {
   test('each claim that fails, by its error', async () => {
     const options = { worker: { pollInterval: '50ms' } } as const;
     const { dataSource, sagas } = await apps.start({ sagas: [OrderSaga], imports: counting, options });
-    await dataSource.query('ALTER FUNCTION saga.due_1 RENAME TO away');
+    await dataSource.query('ALTER FUNCTION saga.due RENAME TO away');
     const order = await sagas.start(OrderSaga, {}, { delay: 1 });
     const failures = () => metrics.points('saga.claim.failures');
     await until(async () => (await metrics.collect()).has('saga.claim.failures'));
     expect(await failures()).toMatchObject([{ attributes: { 'error.type': 'QueryFailedError' } }]);
-    await dataSource.query('ALTER FUNCTION saga.away RENAME TO due_1');
+    await dataSource.query('ALTER FUNCTION saga.away RENAME TO due');
     await order.outcome();
   });
 

@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Dice } from '../../simulation/rng.js';
 import type { OrderOracle } from './order-oracle.js';
 
-const PUBLISH = `SELECT saga.publish_1(ARRAY[$1::uuid], ARRAY['orders'], ARRAY[$2], ARRAY['t'], ARRAY[to_json($3::text)],
+const PUBLISH = `SELECT saga.publish(ARRAY[$1::uuid], ARRAY['orders'], ARRAY[$2], ARRAY['t'], ARRAY[to_json($3::text)],
   ARRAY['{}'::jsonb])`;
 
 interface Session {

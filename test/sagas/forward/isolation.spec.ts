@@ -102,7 +102,7 @@ test('a lock key is passed on by the next worker if the process is lost after a 
   await until(async () => (await lost.sagas.get(next.id)).waitingFor?.kind === 'lock');
   // Another transaction locks the queue: the hand-over waits, and ends with its connection.
   await apps.sql('BEGIN');
-  await apps.sql(`SELECT saga.lock_queues_1('{transfer}', '{one account}')`);
+  await apps.sql(`SELECT saga.lock_queues('{transfer}', '{one account}')`);
   goOn.open();
   await until(async () => (await lost.sagas.get(first.id)).status === 'completed');
   await until(async () => {

@@ -82,14 +82,14 @@ describe('in partitions of many days, of which the sagas are of today and a day 
     checkpointOf(ofToday(), { saga_id: today, name: 'next', status: 'completed', attempts: 1 });
 
   test('a batch of checkpoints opens the partitions from the day of its oldest saga on', async () => {
-    const opened = await keysOpenedBy(client, call('checkpoint_1', batch()), batch());
+    const opened = await keysOpenedBy(client, call('checkpoint', batch()), batch());
     expect(opened).toContain(dayOfAgo(0));
     for (const daysAgo of DAYS_AGO) expect(opened).not.toContain(dayOfAgo(daysAgo));
   });
 
   test.each([
-    ['a batch of checkpoints', 'checkpoint_1', batch],
-    ['a checkpoint', 'checkpoint_one_1', single],
+    ['a batch of checkpoints', 'checkpoint', batch],
+    ['a checkpoint', 'checkpoint_one', single],
   ])('to plan %s on a new connection opens the partition of its saga only', async (_, name, values) => {
     expect(await keysOpenedFirst(client, call(name, values()), values())).toEqual([dayOfAgo(0)]);
   });
@@ -100,7 +100,7 @@ describe('in partitions of many days, of which the sagas are of today and a day 
       [today],
     );
     const values = [['question'], [1], 10, 'worker', 30_000, 1e9, 1e9, true, null];
-    const claim = `SELECT id FROM saga.claim_1($1, $2, $3, $4, $5, $6, $7, $8, $9) WHERE id IS NOT NULL`;
+    const claim = `SELECT id FROM saga.claim($1, $2, $3, $4, $5, $6, $7, $8, $9) WHERE id IS NOT NULL`;
     const opened = await keysOpenedBy(client, claim, values);
     expect(opened).toContain(dayOfAgo(0));
     for (const daysAgo of DAYS_AGO) expect(opened).not.toContain(dayOfAgo(daysAgo));

@@ -91,7 +91,7 @@ const callersIn = (shape: Shape) => (shape === 'in partitions' ? [...CALLERS, Po
 const OLD_PARTITION = PARTITIONED.map(
   ({ table }) => `
   DO $$ BEGIN EXECUTE format('CREATE TABLE saga.${table}_20250101 PARTITION OF saga.${table} FOR VALUES FROM (%L) TO (%L)',
-    saga.partition_bound_1(0), saga.partition_bound_1((extract(epoch FROM now() - interval '60 days') * 1000)::bigint)); END $$;`,
+    saga.partition_bound(0), saga.partition_bound((extract(epoch FROM now() - interval '60 days') * 1000)::bigint)); END $$;`,
 ).join('');
 
 /** As in functions' bodies; those of partitions make up their statements when they run. */

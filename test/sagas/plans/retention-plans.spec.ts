@@ -79,7 +79,7 @@ describe.each([
       await client.query(lie + tables);
       nodes = [];
       const { rows } = await client.query(
-        `SELECT looked, gone FROM saga.cleanup_1('order', 30 * 86400000.0, '-infinity',
+        `SELECT looked, gone FROM saga.cleanup('order', 30 * 86400000.0, '-infinity',
         '00000000-0000-0000-0000-000000000000', ${BATCH}, ${dryRun}, true)`,
       );
       expect(rows).toEqual([{ looked: BATCH, gone: 2 * BATCH }]);

@@ -62,7 +62,7 @@ describe('an application that had none before', () => {
     // One day all of it is over.
     expect(
       await apps.sql(
-        `SELECT saga.partition_drop_1('before', saga.partition_bound_1(0), saga.partition_bound_1(since), '{order}', '{0}', 10) AS moved
+        `SELECT saga.partition_drop('before', saga.partition_bound(0), saga.partition_bound(since), '{order}', '{0}', 10) AS moved
          FROM saga.partitioning`,
       ),
     ).toEqual([{ moved: 1 }]);
@@ -115,15 +115,15 @@ describe('an application that had none before', () => {
       await apps.sql('REVOKE DELETE ON saga.instance FROM seller');
       const poor = new pg.Client({ connectionString: url });
       await poor.connect();
-      const drop = `SELECT saga.partition_drop_1('20200101', saga.partition_bound_1(0), saga.partition_bound_1(1), '{}', '{}', 1)`;
+      const drop = `SELECT saga.partition_drop('20200101', saga.partition_bound(0), saga.partition_bound(1), '{}', '{}', 1)`;
       await expect(poor.query(drop)).rejects.toThrow('role seller may not delete');
       await expect(
-        poor.query(`SELECT saga.partition_forget_1('20200101', gen_random_uuid(), 1)`),
+        poor.query(`SELECT saga.partition_forget('20200101', gen_random_uuid(), 1)`),
       ).rejects.toThrow('role seller may not delete');
       await apps.sql('CREATE TABLE saga.secret (id uuid, parent_id uuid)');
       await expect(
         poor.query(
-          `SELECT saga.partition_keepers_1('saga.secret', gen_random_uuid(), gen_random_uuid(), '{}', '{}', 1, NULL)`,
+          `SELECT saga.partition_keepers('saga.secret', gen_random_uuid(), gen_random_uuid(), '{}', '{}', 1, NULL)`,
         ),
       ).rejects.toThrow('permission denied for table secret');
       await apps.sql('DROP TABLE saga.secret');

@@ -321,7 +321,7 @@ describe('the end of a partition', () => {
     const old = await tables.make(40);
     await ended(app, 40, 'o-1');
     await apps.sql(
-      `SELECT saga.partition_drop_1($1, saga.partition_bound_1($2), saga.partition_bound_1($3), '{order}', '{1000}', 10)`,
+      `SELECT saga.partition_drop($1, saga.partition_bound($2), saga.partition_bound($3), '{order}', '{1000}', 10)`,
       [old, Math.floor((Date.now() - 40 * DAY) / DAY) * DAY, Math.floor((Date.now() - 39 * DAY) / DAY) * DAY],
     );
     expect(await apps.sql(`SELECT FROM saga.correlation`)).toHaveLength(1);

@@ -247,7 +247,7 @@ describe('no call waits', () => {
     const kept = await app.sagas.start(QuestionSaga, undefined);
     await filled(500, 40);
     const { rows } = await other.query(
-      `SELECT gone FROM saga.cleanup_1('order', 0, '-infinity', '00000000-0000-0000-0000-000000000000', 1000, false, true)`,
+      `SELECT gone FROM saga.cleanup('order', 0, '-infinity', '00000000-0000-0000-0000-000000000000', 1000, false, true)`,
     );
     expect(rows).toEqual([{ gone: 500 }]);
     // Not committed: all its locks are held.
@@ -355,7 +355,7 @@ describe('a retention', () => {
     await other.query('BEGIN');
     // A batch of nothing has the turn, until it is committed.
     await other.query(
-      `SELECT * FROM saga.cleanup_1('none', 0, '-infinity', '00000000-0000-0000-0000-000000000000', 1, false, true)`,
+      `SELECT * FROM saga.cleanup('none', 0, '-infinity', '00000000-0000-0000-0000-000000000000', 1, false, true)`,
     );
     const { cleanup } = await databaseParts(app.nest);
     await cleanup.tick();

@@ -6,8 +6,8 @@ import {
   type SagaModuleOptions,
   Step,
 } from '../../../libs/saga/src/index.js';
-import { SAGA_TABLES_0_1_0 } from '../../../libs/saga/src/store/postgres/schema/frozen/saga-tables-0.1.0.sql.js';
-import { frozenMigration } from '../../../libs/saga/src/store/postgres/schema/saga-migrations.js';
+import { createSagaTables } from '../../../libs/saga/src/store/postgres/schema/create-saga-tables.js';
+import { migrationOf } from '../../../libs/saga/src/store/postgres/schema/saga-migrations.js';
 import { SAGA_NEEDS, type SagaMigration } from '../../../libs/saga/src/store/postgres/setup/needs.js';
 import { migrate, MIGRATION_LOCK } from '../../../libs/saga/src/store/postgres/setup/migrate.js';
 import { sqlOf } from '../../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
@@ -131,7 +131,7 @@ describe('a schema that another build of this package made', () => {
     await dataSource.destroy();
   }
   const made = (name: string, up: string[], marked: string, schema: string) =>
-    new (frozenMigration(name, { up, down: [] }, marked, schema))() as object as SagaMigration;
+    new (migrationOf(name, () => ({ up, down: [] }), marked, schema))() as object as SagaMigration;
   const refusal = (schema: string, given: SagaModuleOptions = {}) =>
     startIn(schema, given).then(
       () => undefined,
@@ -142,7 +142,10 @@ describe('a schema that another build of this package made', () => {
     'is refused, although it has all tables and functions (migrate: %p)',
     async (own) => {
       const schema = `other_${own}`;
-      const up = [...SAGA_TABLES_0_1_0.up, 'ALTER TABLE "{schema}".graph RENAME COLUMN upgrade TO other'];
+      const up = [
+        ...createSagaTables(schema).up,
+        `ALTER TABLE "${schema}".graph RENAME COLUMN upgrade TO other`,
+      ];
       await migrateAs(schema, ([, ...rest]) => [made(names[0]!, up, 'graph', schema), ...rest]);
       expect(await refusal(schema, { migrate: own })).toEqual([
         'SAGA_CONFIGURATION',
@@ -156,8 +159,8 @@ describe('a schema that another build of this package made', () => {
     async (own) => {
       const schema = `newer_${own}`;
       const up = [
-        'ALTER TABLE "{schema}".graph ADD COLUMN later int',
-        `CREATE FUNCTION "{schema}".start_2() RETURNS int LANGUAGE sql AS 'SELECT 1'`,
+        `ALTER TABLE "${schema}".graph ADD COLUMN later int`,
+        `CREATE FUNCTION "${schema}".start_2() RETURNS int LANGUAGE sql AS 'SELECT 1'`,
       ];
       await migrateAs(schema, (all) => [...all, made('Later1863700000000', up, 'shard', schema)]);
       await completes(await startIn(schema, { migrate: own }));
@@ -168,11 +171,11 @@ describe('a schema that another build of this package made', () => {
     'is refused if it is newer, and lacks what this build needs (migrate: %p)',
     async (own) => {
       const schema = `much_newer_${own}`;
-      const up = ['DROP FUNCTION "{schema}".tasks_1'];
+      const up = [`DROP FUNCTION "${schema}".tasks`];
       await migrateAs(schema, (all) => [...all, made('Later1863700000000', up, 'shard', schema)]);
       expect(await refusal(schema, { migrate: own })).toEqual([
         'SAGA_CONFIGURATION',
-        expect.stringMatching(new RegExp(`Schema '${schema}' lacks tasks_1\\(\\)`)),
+        expect.stringMatching(new RegExp(`Schema '${schema}' lacks tasks\\(\\)`)),
       ]);
     },
   );

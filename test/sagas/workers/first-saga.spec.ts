@@ -48,6 +48,6 @@ describe('an application that has just started', () => {
     const sent = (part: string) => log.statements.filter(({ text }) => text.includes(part));
     expect(sent('step_pause')).toHaveLength(1);
     // That of start-up.
-    expect(sent('claim_1')).toHaveLength(1);
+    expect(sent('claim')).toHaveLength(1);
   });
 });

@@ -56,16 +56,16 @@ export const writesOf = (s: string) => ({ ...plainWrites(s), ...relaxedWrites(s)
 export type Writes = ReturnType<typeof writesOf>;
 
 const plainWrites = (s: string) => ({
-  start: new Select(`${unlessAll('id', '$3')}, ${NOW}`, `${callSql(s, 'start_1', START_ARGUMENTS)} AS c(id)`),
-  startOne: new Select(`c.id, ${NOW}`, `${callSql(s, 'start_one_1', START_ARGUMENTS)} AS c(id)`),
+  start: new Select(`${unlessAll('id', '$3')}, ${NOW}`, `${callSql(s, 'start', START_ARGUMENTS)} AS c(id)`),
+  startOne: new Select(`c.id, ${NOW}`, `${callSql(s, 'start_one', START_ARGUMENTS)} AS c(id)`),
   // A subquery, so that something may come before it: see fenced.
   checkpoint: new Select(
-    `(SELECT ${unlessAll('saved', '$1')} FROM ${callSql(s, 'checkpoint_1', CHECKPOINT_ARGUMENTS)} AS c(saved)) AS saved`,
+    `(SELECT ${unlessAll('saved', '$1')} FROM ${callSql(s, 'checkpoint', CHECKPOINT_ARGUMENTS)} AS c(saved)) AS saved`,
   ),
-  checkpointOne: saving(callSql(s, 'checkpoint_one_1', CHECKPOINT_ARGUMENTS)),
-  checkpointLocked: saving(callSql(s, 'checkpoint_locked_1', 2 + CHECKPOINT_ARGUMENTS)),
-  checkpointPublish: saving(callSql(s, 'checkpoint_publish_1', CHECKPOINT_PUBLISH_ARGUMENTS)),
-  checkpointFamily: saving(callSql(s, 'checkpoint_family_1', FAMILY_ARGUMENTS)),
+  checkpointOne: saving(callSql(s, 'checkpoint_one', CHECKPOINT_ARGUMENTS)),
+  checkpointLocked: saving(callSql(s, 'checkpoint_locked', 2 + CHECKPOINT_ARGUMENTS)),
+  checkpointPublish: saving(callSql(s, 'checkpoint_publish', CHECKPOINT_PUBLISH_ARGUMENTS)),
+  checkpointFamily: saving(callSql(s, 'checkpoint_family', FAMILY_ARGUMENTS)),
 });
 
 const saving = (call: string): Select => new Select(`${call} AS saved`);
@@ -89,12 +89,12 @@ export function statementsOf(s: string): Statements {
 
 const plainStatements = (s: string) => ({
   existing: existingSql(s),
-  startRejecting: `SELECT c.id, ${NOW} FROM ${callSql(s, 'start_rejecting_1', START_ARGUMENTS)} AS c(id)`,
-  lockHolders: `SELECT w.n, ${s}.lock_holder_1(w.name, w.key) AS holder FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)`,
+  startRejecting: `SELECT c.id, ${NOW} FROM ${callSql(s, 'start_rejecting', START_ARGUMENTS)} AS c(id)`,
+  lockHolders: `SELECT w.n, ${s}.lock_holder(w.name, w.key) AS holder FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)`,
   unsaved: unsavedSql(s),
-  claim: `SELECT * FROM ${callSql(s, 'claim_1', CLAIM_ARGUMENTS)}`,
-  claimLimited: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_limited_1', 8)}`,
-  claimKeyed: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_keyed_1', 8)}`,
+  claim: `SELECT * FROM ${callSql(s, 'claim', CLAIM_ARGUMENTS)}`,
+  claimLimited: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_limited', 8)}`,
+  claimKeyed: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_keyed', 8)}`,
   claimed: claimedSql(s),
   giveBack: giveBackSql(s),
   renew: renewSql(s),
@@ -131,21 +131,21 @@ const plainStatements = (s: string) => ({
   wakeIdle: wakeIdleSql(s),
   wakeLater: wakeLaterSql(s),
   woken: wokenSql(s),
-  enqueue: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue_1', 4)}`,
-  lockQueues: `SELECT ${callSql(s, 'lock_queues_1', 2)}`,
-  reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve_1', 8)}`,
-  catchUp: `SELECT ${callSql(s, 'catch_up_1', 2)}`,
-  takeSlots: `SELECT ${callSql(s, 'take_slots_1', 8)} AS taken`,
-  freeSlots: `SELECT ${callSql(s, 'free_slots_1', 8)}`,
-  fenceSlots: `SELECT ${callSql(s, 'fence_slots_1', 1)}`,
-  sweepSlots: `SELECT ${callSql(s, 'sweep_slots_1', 6)}`,
-  signal: `SELECT place, outcome, id, name, version, status, awaited, elsewhere FROM ${callSql(s, 'signal_1', 7)} ORDER BY place`,
+  enqueue: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue', 4)}`,
+  lockQueues: `SELECT ${callSql(s, 'lock_queues', 2)}`,
+  reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve', 8)}`,
+  catchUp: `SELECT ${callSql(s, 'catch_up', 2)}`,
+  takeSlots: `SELECT ${callSql(s, 'take_slots', 8)} AS taken`,
+  freeSlots: `SELECT ${callSql(s, 'free_slots', 8)}`,
+  fenceSlots: `SELECT ${callSql(s, 'fence_slots', 1)}`,
+  sweepSlots: `SELECT ${callSql(s, 'sweep_slots', 6)}`,
+  signal: `SELECT place, outcome, id, name, version, status, awaited, elsewhere FROM ${callSql(s, 'signal', 7)} ORDER BY place`,
   stepPart: stepPartSql(s),
   signalPart: signalPartSql(s),
   stands: standsSql(s),
   stayQueued: `UPDATE ${s}.instance SET due_at = now(), rank_at = now() WHERE id = $1::uuid`,
-  dequeue: `SELECT ${callSql(s, 'lock_dequeue_1', 1)}`,
-  handOver: `SELECT ${callSql(s, 'lock_hand_over_1', 2)}`,
+  dequeue: `SELECT ${callSql(s, 'lock_dequeue', 1)}`,
+  handOver: `SELECT ${callSql(s, 'lock_hand_over', 2)}`,
 });
 
 export type Statements = ReturnType<typeof plainStatements> & Record<keyof Writes, string>;

@@ -4,7 +4,7 @@ import { checkpointParameters } from './checkpoint-parameters.js';
 import { publishParameters } from './publish-parameters.js';
 import { startParameters } from '../start/start-parameters.js';
 
-/** The arguments of checkpoint_family_1. */
+/** The arguments of checkpoint_family. */
 export function familyParameters(checkpoint: Checkpoint, fresh: boolean): unknown[] {
   const { lock, parent, state, starts = [], messages = [] } = checkpoint;
   const ends = isTerminal(state.status);

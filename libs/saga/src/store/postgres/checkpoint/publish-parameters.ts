@@ -1,6 +1,6 @@
 import type { StoredMessage } from '../../../engine/ports/checkpoint.js';
 
-/** The arguments of publish_1: an array a column. */
+/** The arguments of publish: an array a column. */
 export function publishParameters(messages: readonly StoredMessage[]): unknown[][] {
   return [
     messages.map(({ id }) => id),

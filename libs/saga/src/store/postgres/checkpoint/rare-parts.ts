@@ -17,13 +17,13 @@ export function withRareParts(call: StoreCall, checkpoints: readonly Checkpoint[
   let whole = tasksCall(call, checkpoints, on);
   const tagged = checkpoints.filter(({ tags }) => tags !== undefined);
   if (tagged.length > 0)
-    whole = around(whole, on, 'set_tags_1', [
+    whole = around(whole, on, 'set_tags', [
       tagged.map(({ id }) => id),
       tagged.map(({ tags }) => JSON.stringify(tags)),
     ]);
   const held = checkpoints.flatMap(({ id, heldBy = [] }) => heldBy.map((step) => [id, step] as const));
   if (held.length > 0)
-    whole = around(whole, on, 'rest_while_paused_1', [held.map(([id]) => id), held.map(([, step]) => step)]);
+    whole = around(whole, on, 'rest_while_paused', [held.map(([id]) => id), held.map(([, step]) => step)]);
   return whole;
 }
 

@@ -12,5 +12,5 @@ export const relaxed = (select: Select): Select => select.with(setting('synchron
  */
 export const fenced = (schema: string, select: Select, parameters: number): Select =>
   select.after(
-    `${schema}.fence_lost_1($${parameters + 1}, $${parameters + 2}, $${parameters + 3}, $${parameters + 4})`,
+    `${schema}.fence_lost($${parameters + 1}, $${parameters + 2}, $${parameters + 3}, $${parameters + 4})`,
   );

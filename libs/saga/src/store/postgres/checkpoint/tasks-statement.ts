@@ -17,7 +17,7 @@ export function tasksCall(
   if (checkpoints.every(({ openApprovals }) => openApprovals === undefined)) return call;
   const { statement, parameters } = call;
   const first = parameters.length + 1;
-  const tasks = `"${schema}".tasks_1(${parameterList(first, TASKS_ARGUMENTS)}) AS tasks`;
+  const tasks = `"${schema}".tasks(${parameterList(first, TASKS_ARGUMENTS)}) AS tasks`;
   return {
     statement,
     select: writes[statement].then(tasks),

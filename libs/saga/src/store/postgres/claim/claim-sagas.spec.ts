@@ -67,12 +67,12 @@ describe('a claim whose connection is lost while it enqueues sagas', () => {
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
     await holder.query('BEGIN');
-    await holder.query('SELECT saga.lock_queues_1(ARRAY[$1], ARRAY[$2])', [name, 'k']);
+    await holder.query('SELECT saga.lock_queues(ARRAY[$1], ARRAY[$2])', [name, 'k']);
     const working = work();
     await until(async () => {
       const ended = await client.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%lock_enqueue_1%'`,
+         WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%lock_enqueue%'`,
       );
       return ended.rowCount;
     });
@@ -205,7 +205,7 @@ test('claims of a name with a concurrency come one after the other', async () =>
   await until(async () => {
     const waiting = await engine.query<unknown[]>(
       `SELECT FROM pg_stat_activity
-       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%claim_limited_1%'`,
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%claim_limited%'`,
     );
     return waiting.length === 2;
   });
@@ -220,18 +220,18 @@ test('a saga that enters the queue while the lock is being passed on gets it', a
   const request = { lease: WORKER, sagas: [{ name, version: 1 }], limit: 1 };
   expect((await store.claim(request)).sagas.map(({ id }) => id)).toEqual([first]);
   await client.query('BEGIN');
-  await client.query(`SELECT saga.lock_queues_1(ARRAY[$1], ARRAY['k'])`, [name]);
+  await client.query(`SELECT saga.lock_queues(ARRAY[$1], ARRAY['k'])`, [name]);
   await client.query(
     `UPDATE saga.instance SET status = 'completed', locked_by = NULL, due_at = NULL, rank_at = NULL WHERE id = $1`,
     [first],
   );
-  await client.query('SELECT saga.lock_dequeue_1(ARRAY[$1]::uuid[])', [first]);
+  await client.query('SELECT saga.lock_dequeue(ARRAY[$1]::uuid[])', [first]);
   let hasEnded = false;
   const claiming = store.claim(request).finally(() => (hasEnded = true));
   await until(async () => {
     const waiting = await engine.query<unknown[]>(
       `SELECT FROM pg_stat_activity
-       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%lock_enqueue_1%'`,
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%lock_enqueue%'`,
     );
     return hasEnded || waiting.length;
   });

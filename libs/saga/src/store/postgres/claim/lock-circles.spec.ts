@@ -37,7 +37,7 @@ const enqueueWithoutLock = async (id: string, name: string): Promise<number> => 
   const claim = `UPDATE saga.instance SET locked_by = 'client', epoch = epoch + 1, due_at = now() + interval '1 minute' WHERE id = $1`;
   await client.query(claim, [id]);
   const { rows } = await client.query(
-    `SELECT ready FROM saga.lock_enqueue_1(ARRAY[$1]::uuid[], (SELECT ARRAY[epoch] FROM saga.instance WHERE id = $1), ARRAY[$2], ARRAY['k'])`,
+    `SELECT ready FROM saga.lock_enqueue(ARRAY[$1]::uuid[], (SELECT ARRAY[epoch] FROM saga.instance WHERE id = $1), ARRAY[$2], ARRAY['k'])`,
     [id, name],
   );
   return rows.length;
@@ -51,7 +51,7 @@ const claimingUntilItWaits = async (name: string) => {
   await until(async () => {
     const waiting = await application.query<unknown[]>(
       `SELECT FROM pg_stat_activity
-       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%lock_enqueue_1%'`,
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%lock_enqueue%'`,
     );
     return hasEnded || waiting.length;
   });

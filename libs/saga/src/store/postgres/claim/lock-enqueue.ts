@@ -1,7 +1,7 @@
 import type { LockDeadlock, StoredSaga } from '../../../engine/ports/stored-saga.js';
 import { isTerminal } from '../../../machine/saga-state.js';
 
-/** What lock_enqueue_1 gives of a claimed saga that may run. */
+/** What lock_enqueue gives of a claimed saga that may run. */
 export interface EnqueuedRow {
   readonly id: string;
   readonly deadline: number | null;
@@ -16,7 +16,7 @@ export function isToEnqueue({ lock, state }: StoredSaga): boolean {
   return lock !== undefined && (!lock.held || isTerminal(state.status));
 }
 
-/** The arguments of lock_enqueue_1. */
+/** The arguments of lock_enqueue. */
 export function enqueueParameters(sagas: readonly StoredSaga[]): unknown[][] {
   return [
     sagas.map(({ id }) => id),

@@ -55,7 +55,7 @@ export class PostgresCleanup {
     alone,
   }: CleanupBatch): Promise<CleanedBatch | undefined> {
     const [row] = (await this.sql.query(
-      `SELECT looked, gone, place, place_id FROM "${this.schema}".cleanup_1($1, $2, $3, $4, $5, $6, $7)`,
+      `SELECT looked, gone, place, place_id FROM "${this.schema}".cleanup($1, $2, $3, $4, $5, $6, $7)`,
       [name, age, after.at, after.id, most, dryRun, alone],
     )) as CleanedRow[];
     if (!row) return undefined;

@@ -4,15 +4,15 @@ import { storedSagaColumns } from '../read/stored-saga.sql.js';
 
 /** What of a saga is shown to people alone, beside what a worker needs. @param i the alias of the instance row */
 export const aroundSaga = (schema: string, i: string): string => `
-  CASE WHEN ${i}.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder_1(${i}.name, ${i}.lock_key) END AS lock_holder,
-  CASE WHEN ${i}.due_at <= now() THEN ${schema}.slots_taken_1(${i}.name, ${i}.limit_key) END AS slots_taken, ${i}.limit_key,
+  CASE WHEN ${i}.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder(${i}.name, ${i}.lock_key) END AS lock_holder,
+  CASE WHEN ${i}.due_at <= now() THEN ${schema}.slots_taken(${i}.name, ${i}.limit_key) END AS slots_taken, ${i}.limit_key,
   ${loadedOperations(schema, i)} AS operations, ${i}.input_replaced, ${i}.started_input::text AS started_input`;
 
 /** One saga by id ($1; in parts from $2 bytes), with what it may be waiting for: who holds its semantic lock, how many leases of its name count. */
 export const loadByIdSql = (schema: string): string => `
 SELECT ${storedSagaColumns(schema, 'i', 'p.in_parts')}, (extract(epoch FROM now()) * 1000)::float8 AS now,
   ${aroundSaga(schema, 'i')}
-FROM ${schema}.instance i CROSS JOIN LATERAL ${schema}.page_1(ARRAY[i.id], $2::bigint) p WHERE i.id = $1::uuid`;
+FROM ${schema}.instance i CROSS JOIN LATERAL ${schema}.page(ARRAY[i.id], $2::bigint) p WHERE i.id = $1::uuid`;
 
 /** The id of a saga by name and correlation id; one that was started without has its id for it. */
 export const idByCorrelationSql = (schema: string): string => `

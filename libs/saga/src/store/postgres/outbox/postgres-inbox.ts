@@ -51,7 +51,7 @@ export class PostgresInbox {
 
   /** Forgets those that are older than this (ms), so many at most; gives how many there were. */
   async forget(age: number, most: number): Promise<number> {
-    const [row] = (await this.sql.query(`SELECT ${this.schema}.inbox_forget_1($1, $2) AS gone`, [
+    const [row] = (await this.sql.query(`SELECT ${this.schema}.inbox_forget($1, $2) AS gone`, [
       age,
       most,
     ])) as [{ gone: number }];

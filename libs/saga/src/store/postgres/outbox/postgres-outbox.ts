@@ -115,7 +115,7 @@ export class PostgresOutbox {
   private publishing(messages: readonly (OutgoingMessage & { id: string })[]): [string, unknown[]] {
     const column = <T>(of: (message: OutgoingMessage & { id: string }) => T): T[] => messages.map(of);
     return [
-      `SELECT ${this.s}.publish_1($1::uuid[], $2::text[], $3::text[], $4::text[], $5::json[], $6::jsonb[])`,
+      `SELECT ${this.s}.publish($1::uuid[], $2::text[], $3::text[], $4::text[], $5::json[], $6::jsonb[])`,
       [
         column(({ id }) => id),
         column(({ topic }) => topic),
@@ -130,7 +130,7 @@ export class PostgresOutbox {
   async take(relay: string, lease: number, most: PageLimits): Promise<Taken> {
     const rows = (await this.sql.query(
       `SELECT lane, epoch, id, topic, key, type, payload, headers, attempts, behind
-       FROM ${this.s}.outbox_take_1($1, $2, $3, $4, $5)`,
+       FROM ${this.s}.outbox_take($1, $2, $3, $4, $5)`,
       [relay, lease, most.messages, most.lanes, most.bytes ?? PAGE_BYTES],
     )) as TakenRow[];
     const messages = rows.filter((row): row is TakenRow & { payload: string } => !row.behind);
@@ -149,7 +149,7 @@ export class PostgresOutbox {
   async settle(lanes: Taken['lanes'], settlement: Settlement): Promise<void> {
     const { sent, failed, behind, unfinished } = settlement;
     await this.sql.query(
-      `SELECT ${this.s}.outbox_settle_1($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::float8[], $6::uuid[],
+      `SELECT ${this.s}.outbox_settle($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::float8[], $6::uuid[],
         $7::smallint[], $8::bigint[], $9::boolean[])`,
       [
         sent,
@@ -199,11 +199,11 @@ export class PostgresOutbox {
   }
 
   async requeue(ids: readonly string[]): Promise<number> {
-    return this.changed('outbox_requeue_1', ids);
+    return this.changed('outbox_requeue', ids);
   }
 
   async discard(ids: readonly string[]): Promise<number> {
-    return this.changed('outbox_discard_1', ids);
+    return this.changed('outbox_discard', ids);
   }
 
   async announce(channel: string): Promise<void> {

@@ -54,7 +54,7 @@ export class PostgresPartitions {
   /** Makes the next partition that is missing of so many periods to come. False: there is none. */
   async makeAhead(periods: number): Promise<boolean> {
     const [row] = await this.sql.query<[{ made: boolean }]>(
-      `SELECT "${this.schema}".partition_ahead_1($1) AS made`,
+      `SELECT "${this.schema}".partition_ahead($1) AS made`,
       [periods],
     );
     return row.made;
@@ -85,9 +85,9 @@ export class PostgresPartitions {
     { name, from, to }: Partition,
     ages: ReadonlyMap<string, number>,
   ): Promise<number | 'kept' | undefined> {
-    const bound = (n: number) => `"${this.schema}".partition_bound_1($${n}::bigint)`;
+    const bound = (n: number) => `"${this.schema}".partition_bound($${n}::bigint)`;
     const [row] = await this.sql.query<[{ moved: number | null }]>(
-      `SELECT "${this.schema}".partition_drop_1($1, ${bound(2)}, ${bound(3)}, $4, $5, $6) AS moved`,
+      `SELECT "${this.schema}".partition_drop($1, ${bound(2)}, ${bound(3)}, $4, $5, $6) AS moved`,
       [name, from, to, [...ages.keys()], [...ages.values()].map(droppableAfter), MOST_MOVED],
     );
     if (row.moved === null) return undefined;
@@ -108,7 +108,7 @@ export class PostgresPartitions {
   /** Deletes some correlation ids of one that was dropped. Gives where to go on; undefined: nothing is left of it. */
   async forget(name: string, after = FIRST_ID): Promise<string | undefined> {
     const [row] = await this.sql.query<[{ last: string | null }]>(
-      `SELECT "${this.schema}".partition_forget_1($1, $2, $3) AS last`,
+      `SELECT "${this.schema}".partition_forget($1, $2, $3) AS last`,
       [name, after, FORGOTTEN_AT_ONCE],
     );
     return row.last ?? undefined;

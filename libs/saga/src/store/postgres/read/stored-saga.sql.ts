@@ -74,7 +74,7 @@ const stepJson = (s: string): string => `json_build_object(
 /** A part of a saga's steps. $1 the saga's id, $2 the name of the last one before it, $3 bytes. */
 export const stepPartSql = (schema: string): string => `
 SELECT ${stepJson('s')} AS step FROM ${schema}.step s
-WHERE s.saga_id = $1::uuid AND s.name > $2::text AND s.name <= (SELECT ${schema}.step_part_1($1::uuid, $2::text, $3::bigint))
+WHERE s.saga_id = $1::uuid AND s.name > $2::text AND s.name <= (SELECT ${schema}.step_part($1::uuid, $2::text, $3::bigint))
 ORDER BY s.name`;
 
 /**
@@ -83,7 +83,7 @@ ORDER BY s.name`;
  */
 export const signalPartSql = (schema: string): string => `
 SELECT i.signals > p.last AS more, ${pendingJson('g')} AS signal
-FROM (SELECT ${schema}.signal_part_1($1::uuid, $2::int, $3::bigint) AS last OFFSET 0) p
+FROM (SELECT ${schema}.signal_part($1::uuid, $2::int, $3::bigint) AS last OFFSET 0) p
 CROSS JOIN LATERAL (SELECT * FROM ${schema}.instance WHERE id = $1::uuid) i
 CROSS JOIN LATERAL (SELECT * FROM ${schema}.signal s WHERE s.saga_id = i.id AND s.number > $2::int AND s.number <= p.last
   AND ${isPending('i', 's')} ORDER BY s.number) g`;
@@ -100,7 +100,7 @@ export const standsSql = (schema: string): string =>
  */
 export const pageOfSagasSql = (schema: string, ids: string, bytes: string, more = ''): string => `
 WITH found AS MATERIALIZED (SELECT ARRAY(${ids}) AS ids),
-paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL ${schema}.page_1(f.ids, ${bytes}) p)
+paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL ${schema}.page(f.ids, ${bytes}) p)
 SELECT cardinality(paged.found) > cardinality(paged.ids) AS more, t.*
 FROM paged CROSS JOIN LATERAL (
   SELECT w.place, ${storedSagaColumns(schema, 'i', 'paged.in_parts')}${more}

@@ -11,7 +11,10 @@ export interface BuildMark {
   sql(schema: string): string;
 }
 
-/** @param table a table that no other migration marks, and that is not partitioned */
+/**
+ * @param statements for the default schema, so that the digest is one for all schemas
+ * @param table a table that no other migration marks, and that is not partitioned
+ */
 export function buildMark(migration: string, statements: readonly string[], table: string): BuildMark {
   const digest = createHash('sha256').update(statements.join(';\n')).digest('hex').slice(0, 16);
   const text = `${MARK} ${migration} ${digest}`;

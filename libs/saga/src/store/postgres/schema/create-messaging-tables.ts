@@ -4,10 +4,10 @@ import { RELAY_FUNCTIONS, relayFunctions } from './functions/relay.function.js';
 import { ORDER_COLUMNS } from './functions/relay-order.js';
 import { LANES } from '../outbox/outbox-lanes.js';
 import { wakeupChannel } from '../connection/wakeup-channel.js';
-import type { MigrationSql } from './frozen/migration-sql.js';
+import type { MigrationSql } from './migration-sql.js';
 
 /** All functions of the outbox and the inbox. */
-export const MESSAGING_FUNCTIONS = ['publish_1', ...RELAY_FUNCTIONS, ...INBOX_FUNCTIONS];
+export const MESSAGING_FUNCTIONS = ['publish', ...RELAY_FUNCTIONS, ...INBOX_FUNCTIONS];
 export const MESSAGING_TABLES: readonly string[] = ['outbox', 'outbox_lane', 'relay', 'inbox'];
 
 /**

@@ -2,8 +2,8 @@ import * as kind from '../../../definition/options/kinds.js';
 import type { MigrationInterface, QueryRunner } from '../typeorm/typeorm-types.js';
 import { type BuildMark, buildMark } from './build-mark.js';
 import { FIRST_MONDAY, PARTITIONED } from './functions/partition.function.js';
-import { forSchema } from './frozen/migration-sql.js';
-import { PARTITIONS_0_1_0 } from './frozen/partitions-0.1.0.sql.js';
+import { partitionTables } from './partition-tables.sql.js';
+import { DEFAULT_SCHEMA } from './saga-entities.js';
 
 /** How long a partition is, in ms. */
 export const PERIODS = { daily: 86_400_000, weekly: 7 * 86_400_000 } as const;
@@ -36,15 +36,17 @@ export abstract class PartitionSagaTables implements MigrationInterface {
   }
 
   private get buildMark(): BuildMark {
-    return buildMark(this.name, [...PARTITIONS_0_1_0.tables, ...PARTITIONS_0_1_0.functions], 'partitioning');
+    const { tables, functions } = partitionTables(DEFAULT_SCHEMA);
+    return buildMark(this.name, [...tables, ...functions], 'partitioning');
   }
 
   async up(queryRunner: QueryRunner): Promise<void> {
     const schema = `"${this.schema}"`;
+    const sql = partitionTables(this.schema);
     const tables = new SagaTables(queryRunner, this.schema);
-    await this.run(queryRunner, PARTITIONS_0_1_0.tables);
+    await this.run(queryRunner, sql.tables);
     for (const table of ['correlation', 'partitioning']) await tables.grantAs('instance', table);
-    await this.run(queryRunner, PARTITIONS_0_1_0.functions);
+    await this.run(queryRunner, sql.functions);
     const isEmpty = await tables.isEmpty('instance');
     const period = PERIODS[this.partitions];
     const since = isEmpty ? 0 : Math.floor((Date.now() - FIRST_MONDAY) / period + 1) * period + FIRST_MONDAY;
@@ -58,12 +60,12 @@ export abstract class PartitionSagaTables implements MigrationInterface {
   async down(queryRunner: QueryRunner): Promise<void> {
     const tables = new SagaTables(queryRunner, this.schema);
     for (const { table, fillfactor } of PARTITIONED) await tables.unite(table, fillfactor);
-    await this.run(queryRunner, PARTITIONS_0_1_0.undoFunctions);
-    await this.run(queryRunner, PARTITIONS_0_1_0.undoTables);
+    const { undoFunctions, undoTables } = partitionTables(this.schema);
+    await this.run(queryRunner, [...undoFunctions, ...undoTables]);
   }
 
-  private async run(queryRunner: QueryRunner, frozen: readonly string[]): Promise<void> {
-    for (const statement of frozen) await queryRunner.query(forSchema(statement, this.schema));
+  private async run(queryRunner: QueryRunner, sql: readonly string[]): Promise<void> {
+    for (const statement of sql) await queryRunner.query(statement);
   }
 }
 
@@ -104,7 +106,7 @@ class SagaTables {
     await this.createIndexes(table, indexes, (definition) => definition.replace('UNIQUE ', ''));
     if (since === undefined) await this.sql.query(`DROP TABLE ${before}`);
     else {
-      const bound = `${this.quoted}.partition_bound_1(${since})`;
+      const bound = `${this.quoted}.partition_bound(${since})`;
       await this.sql.query(`
         WITH later AS (DELETE FROM ${before} WHERE ${key} >= ${bound} RETURNING *)
         INSERT INTO ${rest} SELECT * FROM later`);
@@ -136,7 +138,7 @@ class SagaTables {
 
   async makeAhead(): Promise<void> {
     for (let made = true; made;) {
-      const [row] = (await this.sql.query(`SELECT ${this.quoted}.partition_ahead_1(1) AS made`)) as {
+      const [row] = (await this.sql.query(`SELECT ${this.quoted}.partition_ahead(1) AS made`)) as {
         made: boolean;
       }[];
       made = row!.made;

@@ -1,5 +1,5 @@
 import { finishedIndexSql } from './finished-index.sql.js';
-import type { PartitionSql } from './frozen/migration-sql.js';
+import type { PartitionSql } from './migration-sql.js';
 import { plannedOnce, plannedPerCall } from './functions/checkpoint.function.js';
 import { cleanupFunction } from './functions/cleanup.function.js';
 import { correlationFunctions } from './functions/correlation.function.js';

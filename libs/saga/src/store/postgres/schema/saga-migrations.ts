@@ -5,9 +5,9 @@ import { withoutProblems } from '../../../definition/options/read-options.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
 import { schemaName } from '../connection/schema-name.js';
 import { buildMark } from './build-mark.js';
-import { MESSAGING_TABLES_0_1_0 } from './frozen/messaging-tables-0.1.0.sql.js';
-import { forSchema, type MigrationSql } from './frozen/migration-sql.js';
-import { SAGA_TABLES_0_1_0 } from './frozen/saga-tables-0.1.0.sql.js';
+import { createMessagingTables } from './create-messaging-tables.js';
+import { createSagaTables } from './create-saga-tables.js';
+import type { MigrationSql } from './migration-sql.js';
 import { partitionPeriod, type Partitions, PartitionSagaTables } from './partition-saga-tables.js';
 
 type MigrationClass = new () => MigrationInterface;
@@ -30,7 +30,7 @@ export function sagaMigrations(
   const { partitions } = checked('sagaMigrations()', schema, options);
   return [
     // TypeORM orders migrations by the time that ends their name.
-    frozenMigration('CreateSagaTables1763700000000', SAGA_TABLES_0_1_0, 'graph', schema),
+    migrationOf('CreateSagaTables1763700000000', createSagaTables, 'graph', schema),
     ...messagingMigrations(schema),
     ...(partitions ? [partitionMigration(schema, partitions)] : []),
   ];
@@ -43,37 +43,35 @@ export function sagaMigrations(
  */
 export function messagingMigrations(schema: string = DEFAULT_SCHEMA): MigrationClass[] {
   checked('messagingMigrations()', schema, {});
-  return [frozenMigration('CreateMessagingTables1763700000001', MESSAGING_TABLES_0_1_0, 'outbox', schema)];
+  return [migrationOf('CreateMessagingTables1763700000001', createMessagingTables, 'outbox', schema)];
 }
 
 /**
- * A migration that executes the text of a release. The functions that build SQL change from release to release. A
- * migration does not: databases of all ages must get the same from it.
+ * A migration of a schema. Until the first release it executes what builds the SQL now; a release freezes that text, because
+ * databases of all ages must get the same from a migration (CONTRIBUTING.md).
  * @param marked the table that has its mark: see buildMark
  */
-export function frozenMigration(
+export function migrationOf(
   name: string,
-  sql: MigrationSql,
+  sqlOf: (schema: string) => MigrationSql,
   marked: string,
   schema: string,
 ): MigrationClass {
-  const mark = buildMark(name, sql.up, marked);
-  const run = async (
-    queryRunner: Pick<QueryRunner, 'query'>,
-    statements: readonly string[],
-  ): Promise<void> => {
-    for (const statement of statements) await queryRunner.query(forSchema(statement, schema));
+  const mark = buildMark(name, sqlOf(DEFAULT_SCHEMA).up, marked);
+  const { up, down } = sqlOf(schema);
+  const run = async (queryRunner: Pick<QueryRunner, 'query'>, sql: readonly string[]): Promise<void> => {
+    for (const statement of sql) await queryRunner.query(statement);
   };
   return class implements MigrationInterface {
     readonly name = name;
     readonly mark = mark.text;
 
     up(queryRunner: QueryRunner): Promise<void> {
-      return run(queryRunner, [...sql.up, mark.sql(schema)]);
+      return run(queryRunner, [...up, mark.sql(schema)]);
     }
 
     down(queryRunner: QueryRunner): Promise<void> {
-      return run(queryRunner, sql.down);
+      return run(queryRunner, down);
     }
   };
 }

@@ -98,7 +98,7 @@ export class PostgresShardRow {
       for (const table of await this.sealedTables(sql)) {
         await sql.query(`DROP TRIGGER IF EXISTS ${TRIGGER} ON ${table}`);
         await sql.query(
-          `CREATE TRIGGER ${TRIGGER} BEFORE INSERT OR UPDATE OR DELETE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION "${this.schema}".shard_closed_1()`,
+          `CREATE TRIGGER ${TRIGGER} BEFORE INSERT OR UPDATE OR DELETE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION "${this.schema}".shard_closed()`,
         );
       }
     });

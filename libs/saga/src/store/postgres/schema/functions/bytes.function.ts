@@ -50,9 +50,9 @@ export const bytesFunctions = (schema: string): string[] => [
   signalPart(schema),
 ];
 
-/** bytes_at_most_1: sagas have no more bytes than this, all together. Plan: by primary key. */
+/** bytes_at_most: sagas have no more bytes than this, all together. Plan: by primary key. */
 const bytesAtMost = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.bytes_at_most_1(uuid[]) RETURNS bigint LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION ${schema}.bytes_at_most(uuid[]) RETURNS bigint LANGUAGE plpgsql STABLE
 ${PINNED} AS $function$
 DECLARE
   ${LEAST_ID}
@@ -62,9 +62,9 @@ BEGIN
     FROM ${schema}.instance i WHERE i.id = ANY($1) AND ${isFromLeastId('i.id')});
 END $function$`;
 
-/** bytes_1: the bytes of one saga; of one that has at least $2 bytes as it is stored, those. Plan: by primary key. */
+/** bytes: the bytes of one saga; of one that has at least $2 bytes as it is stored, those. Plan: by primary key. */
 const bytes = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.bytes_1(uuid, bigint) RETURNS bigint LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION ${schema}.bytes(uuid, bigint) RETURNS bigint LANGUAGE plpgsql STABLE
 ${PINNED} AS $function$
 DECLARE
   stored bigint;
@@ -75,19 +75,19 @@ BEGIN
 END $function$`;
 
 /**
- * page_1: the first of these sagas that have no more than $2 bytes together, one at least. in_parts: that one has more by
+ * page: the first of these sagas that have no more than $2 bytes together, one at least. in_parts: that one has more by
  * itself, and its steps and signals are read in parts.
  */
 const page = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.page_1(uuid[], bigint, OUT ids uuid[], OUT in_parts boolean) LANGUAGE plpgsql STABLE AS $function$
+CREATE OR REPLACE FUNCTION ${schema}.page(uuid[], bigint, OUT ids uuid[], OUT in_parts boolean) LANGUAGE plpgsql STABLE AS $function$
 DECLARE
   total bigint := 0;
 BEGIN
   ids := $1;
   in_parts := false;
-  IF ${schema}.bytes_at_most_1($1) <= $2 THEN RETURN; END IF;
+  IF ${schema}.bytes_at_most($1) <= $2 THEN RETURN; END IF;
   FOR n IN 1..cardinality($1) LOOP
-    total := total + ${schema}.bytes_1($1[n], $2 - total + 1);
+    total := total + ${schema}.bytes($1[n], $2 - total + 1);
     IF total > $2 THEN
       in_parts := n = 1;
       ids := $1[1:greatest(n - 1, 1)];
@@ -97,11 +97,11 @@ BEGIN
 END $function$`;
 
 /**
- * step_part_1: of a saga's steps after a name, the last one up to which they have no more than $3 bytes together, one at
+ * step_part: of a saga's steps after a name, the last one up to which they have no more than $3 bytes together, one at
  * least; null: there are none.
  */
 const stepPart = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.step_part_1(uuid, text, bigint) RETURNS text LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION ${schema}.step_part(uuid, text, bigint) RETURNS text LANGUAGE plpgsql STABLE
 ${PINNED} AS $function$
 DECLARE
   part record;
@@ -119,9 +119,9 @@ BEGIN
   RETURN last;
 END $function$`;
 
-/** signal_part_1: the same of the signals after a number that it has not taken yet. */
+/** signal_part: the same of the signals after a number that it has not taken yet. */
 const signalPart = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.signal_part_1(uuid, int, bigint) RETURNS int LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION ${schema}.signal_part(uuid, int, bigint) RETURNS int LANGUAGE plpgsql STABLE
 ${PINNED} AS $function$
 DECLARE
   part record;
@@ -142,7 +142,7 @@ BEGIN
 END $function$`;
 
 /**
- * The part of due_1 that looks at bytes, once the sagas of `picked` may have more than a claim brings. Large ones are
+ * The part of due that looks at bytes, once the sagas of `picked` may have more than a claim brings. Large ones are
  * taken in their order, as long as there is room; the first that finds none lets no later one pass. Small ones pass. A
  * worker that holds no large one takes the first whatever its size, or it would never run. One that is larger than a page is
  * the only large one that a claim brings.
@@ -150,7 +150,7 @@ END $function$`;
  */
 export const pickByBytes = (schema: string, due: string): string => `
   FOREACH candidate IN ARRAY picked LOOP
-    size := ${schema}.bytes_1(candidate, greatest(${SMALL_SAGA + 1},
+    size := ${schema}.bytes(candidate, greatest(${SMALL_SAGA + 1},
       CASE WHEN cardinality(heavy) > 0 THEN 0 WHEN large = 0 THEN greatest($4, $5) + 1 ELSE least($4, $5) - large + 1 END));
     IF size <= ${SMALL_SAGA} THEN
       small := small + size;
@@ -172,7 +172,7 @@ export const pickByBytes = (schema: string, due: string): string => `
       WHERE c.id <> ALL(picked) ORDER BY c.rank_at
     LOOP
       EXIT WHEN cardinality(ids) >= $3;
-      size := ${schema}.bytes_1(candidate, ${SMALL_SAGA + 1});
+      size := ${schema}.bytes(candidate, ${SMALL_SAGA + 1});
       CONTINUE WHEN size > ${SMALL_SAGA};
       small := small + size;
       EXIT WHEN small > $4;

@@ -54,7 +54,7 @@ const IDLE_STATUS = `CASE WHEN w.status <> 'running' AND w.terminal IS NOT TRUE 
 const DUE_AT = `CASE WHEN i.woken AND w.status IN ('running', 'compensating') THEN now() ELSE to_timestamp(w.due_at / 1000) END`;
 
 /**
- * checkpoint_1: stores a batch of checkpoints. Fences by epoch, updates the sagas' rows, writes the steps that
+ * checkpoint: stores a batch of checkpoints. Fences by epoch, updates the sagas' rows, writes the steps that
  * changed, and announces those that are settled and waited for: one call, one commit. Gives the ids that were saved.
  *
  * Plan: a scan of instance_pkey for the ids, whose rows are joined with the checkpoints by a hash; then an upsert that finds
@@ -75,11 +75,11 @@ const DUE_AT = `CASE WHEN i.woken AND w.status IN ('running', 'compensating') TH
  * HOT, a change of the status included.
  */
 export const checkpointFunction = (schema: string, channel: string): string =>
-  checkpointFrom(BATCH, `${schema}.checkpoint_1`, schema, channel);
+  checkpointFrom(BATCH, `${schema}.checkpoint`, schema, channel);
 
-/** checkpoint_one_1: the same for one saga of which one step changed, as on an idle server. */
+/** checkpoint_one: the same for one saga of which one step changed, as on an idle server. */
 export const checkpointOneFunction = (schema: string, channel: string): string =>
-  checkpointFrom(SINGLE, `${schema}.checkpoint_one_1`, schema, channel);
+  checkpointFrom(SINGLE, `${schema}.checkpoint_one`, schema, channel);
 
 /**
  * In partitions, these functions are planned at each call. The planner then knows the ids, and opens the partitions that they
@@ -92,7 +92,7 @@ export const plannedPerCall = (schema: string): string[] => planCacheMode(schema
 export const plannedOnce = (schema: string): string[] => planCacheMode(schema, 'force_generic_plan');
 
 const planCacheMode = (schema: string, mode: string): string[] =>
-  [`checkpoint_1(${typesOf(BATCH)})`, `checkpoint_one_1(${typesOf(SINGLE)})`].map(
+  [`checkpoint(${typesOf(BATCH)})`, `checkpoint_one(${typesOf(SINGLE)})`].map(
     (name) => `ALTER FUNCTION ${schema}.${name} SET plan_cache_mode = ${mode}`,
   );
 

@@ -12,7 +12,7 @@ const CANDIDATES = 2_000;
 const NEXT_KEYS = 200;
 
 /**
- * claim_keyed_1: takes due sagas of names with a limit for each key, as claim_limited_1 does for names with one limit.
+ * claim_keyed: takes due sagas of names with a limit for each key, as claim_limited does for names with one limit.
  * See there for slots, fences and announcements. The row of \`concurrency\` has the holders of all keys of its name.
  *
  * The keys take turns. A claim takes the first saga of each key that has a free slot, beginning after the key that was
@@ -29,7 +29,7 @@ const NEXT_KEYS = 200;
  * $1 names, $2 versions, $3 limits of the names; $4 names, $5 versions without limit; $6 room, $7 worker, $8 lease in ms.
  */
 export const claimKeyedFunction = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.claim_keyed_1(text[], int[], int[], text[], int[], int, text, float8)
+CREATE OR REPLACE FUNCTION ${schema}.claim_keyed(text[], int[], int[], text[], int[], int, text, float8)
 RETURNS TABLE (taken uuid[], epochs int[], clock float8, next_due_at float8) LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE

@@ -23,9 +23,9 @@ export const claimLimitedFunctions = (schema: string, channel: string): string[]
   claimLimited(schema, channel),
 ];
 
-/** slots_taken_1: how many leases of a name, and of a key unless that is null, count now. */
+/** slots_taken: how many leases of a name, and of a key unless that is null, count now. */
 const slotsTaken = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.slots_taken_1(text, text) RETURNS int LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION ${schema}.slots_taken(text, text) RETURNS int LANGUAGE plpgsql STABLE
 ${PINNED} AS $function$
 BEGIN
   RETURN (SELECT count(*) FROM ${schema}.instance i
@@ -36,7 +36,7 @@ END $function$`;
 const DUE = 'i.name = w.name AND i.version = w.version AND i.rank_at <= moment AND i.due_at <= moment';
 
 /**
- * claim_limited_1: takes due sagas of names with a limit; gives their ids and epochs, most urgent first. They are read
+ * claim_limited: takes due sagas of names with a limit; gives their ids and epochs, most urgent first. They are read
  * by a statement of their own: a process that stops while it is sent large inputs must not keep the row locked.
  * Sagas without a limit are looked at, so that those that are more urgent keep their part of the room, and are left
  * to the claim that follows (claim.function.ts).
@@ -48,7 +48,7 @@ const DUE = 'i.name = w.name AND i.version = w.version AND i.rank_at <= moment A
  * $1 names, $2 versions, $3 limits of the names; $4 names, $5 versions without limit; $6 room, $7 worker, $8 lease in ms.
  */
 const claimLimited = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.claim_limited_1(text[], int[], int[], text[], int[], int, text, float8)
+CREATE OR REPLACE FUNCTION ${schema}.claim_limited(text[], int[], int[], text[], int[], int, text, float8)
 RETURNS TABLE (taken uuid[], epochs int[], clock float8, next_due_at float8) LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
@@ -72,7 +72,7 @@ BEGIN
     coalesce(array_agg(l.name) FILTER (WHERE l.crowded AND NOT l.ask), '{}')
   INTO asked, limits, full_names FROM (
     SELECT n.name, n.slots, c.crowded, CASE
-        WHEN c.crowded THEN ${schema}.slots_taken_1(n.name, NULL) < n.slots
+        WHEN c.crowded THEN ${schema}.slots_taken(n.name, NULL) < n.slots
         ELSE EXISTS (SELECT FROM (SELECT n.name, v.version FROM unnest(n.versions) AS v(version)) w
           CROSS JOIN LATERAL (SELECT FROM ${schema}.instance i WHERE ${DUE} LIMIT 1) d)
       END AS ask

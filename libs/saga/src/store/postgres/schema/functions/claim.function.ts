@@ -9,16 +9,16 @@ export const LOOK_AHEAD = 50;
 /** What the first row has; the others are the sagas. */
 const CLAIM = 'now float8, next_due_at float8, heavy int, last float8';
 
-/** $1 to $9 of claim_1. */
+/** $1 to $9 of claim. */
 export const CLAIM_ARGUMENTS = 9;
 
 const TYPES = 'text[], int[], int, text, float8, bigint, bigint, boolean, float8';
 
 /**
- * claim_1: takes due sagas and returns them with their steps, in the order in which they are due. The first row is no saga:
+ * claim: takes due sagas and returns them with their steps, in the order in which they are due. The first row is no saga:
  * it says what the claim has come to.
  *
- * Plan: what is due comes from due_1 (see due.function.ts), which skips what is locked, so that workers never wait for
+ * Plan: what is due comes from due (see due.function.ts), which skips what is locked, so that workers never wait for
  * each other. The rest goes by primary key. A function, so that this is the plan whatever the statistics say: a prepared
  * statement keeps the one that was made for nearly empty tables, and reads the whole table for each claim until PostgreSQL
  * analyses it (1.9 s for 2,000 of 40,000 sagas). What it reads after the update is the state of rows that are locked: no
@@ -26,11 +26,11 @@ const TYPES = 'text[], int[], int, text, float8, bigint, bigint, boolean, float8
  * next_due_at comes from the first rows that were not taken, so that a backlog costs no more than a few rows. It
  * is in the past when one of them is due but locked: it was skipped, though it may be free a moment later.
  * heavy: how many were left since there is no room for their bytes. They are no reason to look again at once.
- * $1 names, $2 versions, $3 limit, $4 worker, $5 lease in ms, $6 to $8: see due_1, $9 the rank from which on, in ms: see
+ * $1 names, $2 versions, $3 limit, $4 worker, $5 lease in ms, $6 to $8: see due, $9 the rank from which on, in ms: see
  * backlog-position.ts.
  */
 export const claimFunction = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.claim_1(${TYPES})
+CREATE OR REPLACE FUNCTION ${schema}.claim(${TYPES})
 RETURNS TABLE (${CLAIM}, ${storedSagaTypes()}) LANGUAGE plpgsql ROWS 10
 ${PINNED} AS $function$
 #variable_conflict use_column
@@ -39,9 +39,9 @@ DECLARE
   due record;
   ${LEAST_ID}
 BEGIN
-  SELECT * INTO due FROM ${schema}.due_1($1, $2, $3, $6, $7, $8, place);
+  SELECT * INTO due FROM ${schema}.due($1, $2, $3, $6, $7, $8, place);
   now := extract(epoch FROM now()) * 1000;
-  next_due_at := (SELECT extract(epoch FROM min(n.due_at)) * 1000 FROM ${schema}.upcoming_1($1, $2, $3 + ${LOOK_AHEAD}, place) n
+  next_due_at := (SELECT extract(epoch FROM min(n.due_at)) * 1000 FROM ${schema}.upcoming($1, $2, $3 + ${LOOK_AHEAD}, place) n
     WHERE n.id NOT IN (SELECT unnest(due.ids || due.heavy)));
   heavy := cardinality(due.heavy);
   last := extract(epoch FROM due.last) * 1000;

@@ -11,7 +11,7 @@ const KNOWN_FOR = `${DELETION_KNOWN_FOR} * interval '1 millisecond'`;
 export const BELONGINGS = ['step', 'signal', 'operation'];
 
 /**
- * cleanup_1: deletes a batch of sagas of a name that ended long ago, the oldest first, with all that belongs to them.
+ * cleanup: deletes a batch of sagas of a name that ended long ago, the oldest first, with all that belongs to them.
  *
  * A saga is deleted with the sagas that it started, and theirs: a completed saga can still be undone, and needs them
  * for it. So only sagas without a parent are looked for. A saga with an unfinished descendant is left for later.
@@ -41,7 +41,7 @@ export const cleanupFunction = (schema: string, forget: (schema: string) => stri
       ORDER BY i.finished_at, i.id LIMIT $5`;
   const ended = `SELECT i.id FROM ${schema}.instance i WHERE i.id = ANY(family) AND i.finished_at IS NOT NULL AND i.lock_state IS NULL`;
   return `
-CREATE OR REPLACE FUNCTION ${schema}.cleanup_1(text, float8, timestamptz, uuid, int, boolean, boolean)
+CREATE OR REPLACE FUNCTION ${schema}.cleanup(text, float8, timestamptz, uuid, int, boolean, boolean)
 RETURNS TABLE (looked int, gone int, place text, place_id uuid) LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE

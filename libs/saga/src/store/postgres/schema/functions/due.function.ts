@@ -13,7 +13,7 @@ const DUE =
   'i.name = d.name AND i.version = d.version AND i.rank_at >= $7 AND i.rank_at <= now() AND i.due_at <= now()';
 
 /**
- * due_1: locks due sagas whose rows are free, most urgent first, and returns their ids. A saga that is newer than the
+ * due: locks due sagas whose rows are free, most urgent first, and returns their ids. A saga that is newer than the
  * claim is not taken by it: its commit announces it.
  * heavy: sagas that were left because there is no room for their bytes. in_parts: the saga that has more than a page by
  * itself. last: the rank of the last one that was taken; null if some before it were left.
@@ -21,7 +21,7 @@ const DUE =
  * which on.
  */
 const due = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.due_1(text[], int[], int, bigint, bigint, boolean, timestamptz,
+CREATE OR REPLACE FUNCTION ${schema}.due(text[], int[], int, bigint, bigint, boolean, timestamptz,
   OUT ids uuid[], OUT heavy uuid[], OUT in_parts uuid, OUT last timestamptz) LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
@@ -40,16 +40,16 @@ BEGIN
     ORDER BY c.rank_at LIMIT $3);
   ids := picked;
   IF cardinality(picked) = 0 THEN RETURN; END IF;
-  IF ${schema}.bytes_at_most_1(picked) <= least($4, $5) THEN
+  IF ${schema}.bytes_at_most(picked) <= least($4, $5) THEN
     SELECT i.rank_at INTO last FROM ${schema}.instance i WHERE i.id = picked[cardinality(picked)];
     RETURN;
   END IF;
   ids := '{}';${pickByBytes(schema, DUE)}
 END $function$`;
 
-/** upcoming_1: the first by rank of each name and version, from the rank $4 on, as the statement that asks sees them. */
+/** upcoming: the first by rank of each name and version, from the rank $4 on, as the statement that asks sees them. */
 const upcoming = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.upcoming_1(text[], int[], int, timestamptz)
+CREATE OR REPLACE FUNCTION ${schema}.upcoming(text[], int[], int, timestamptz)
 RETURNS TABLE (id uuid, due_at timestamptz) LANGUAGE plpgsql STABLE
 ${PINNED} AS $function$
 BEGIN
@@ -60,11 +60,11 @@ BEGIN
 END $function$`;
 
 /**
- * catch_up_1: makes due again what was due when that was stored, and is not any more, since the server's clock was set back.
+ * catch_up: makes due again what was due when that was stored, and is not any more, since the server's clock was set back.
  * $1 names, $2 versions.
  */
 const catchUp = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.catch_up_1(text[], int[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.catch_up(text[], int[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 BEGIN
   UPDATE ${schema}.instance u SET due_at = now(), rank_at = now() - u.priority * interval '${PRIORITY_POINT_MS} milliseconds'

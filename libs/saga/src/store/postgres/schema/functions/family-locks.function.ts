@@ -8,12 +8,12 @@ import { PINNED } from './pinned-plan.js';
  * A sub-saga does not wait for a lock that an ancestor holds, because the ancestor waits for the sub-saga. Sub-sagas
  * run under the ancestor's hold, with the `lock_state` 'inside', any number of them at a time. While a saga is inside,
  * the lock has a holder: if the holder leaves first (only an aborted saga does), one of the sagas inside holds the lock
- * on (lock_hand_over_1).
+ * on (lock_hand_over).
  *
  * A saga that waits for a lock, and that the holder of another lock waits for, can be part of a circle. The saga that
  * closes a circle always enters a queue at that moment: a saga that gets a lock has started nothing yet, or is undone,
- * and then the sagas that it started enter the queue again (look_again_1). Two sagas that enter queues at once could
- * both overlook a circle, so they do it one after the other (lock_families_1): only the sagas that must, whose ancestor
+ * and then the sagas that it started enter the queue again (look_again). Two sagas that enter queues at once could
+ * both overlook a circle, so they do it one after the other (lock_families): only the sagas that must, whose ancestor
  * holds a lock. The saga that would close a circle fails instead of waiting. If it cannot fail, because it is undone,
  * the sagas that wait for what its ancestors hold fail. If these cannot fail either, an operator must decide, and it is
  * stuck.
@@ -39,9 +39,9 @@ const isLinked = (i: string): string => `${i}.status NOT IN ('compensated', 'abo
  */
 const stateOf = (i: string): string => `coalesce(${i}.lock_state, '')`;
 
-/** family_locks_1: the ancestors of a saga that hold a lock. $1 the saga's parent. */
+/** family_locks: the ancestors of a saga that hold a lock. $1 the saga's parent. */
 const familyLocks = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.family_locks_1(uuid)
+CREATE OR REPLACE FUNCTION ${schema}.family_locks(uuid)
 RETURNS TABLE (holder uuid, holder_name text, holder_key text) LANGUAGE plpgsql STABLE
 ${PINNED} AS $function$
 BEGIN
@@ -56,11 +56,11 @@ BEGIN
 END $function$`;
 
 /**
- * look_again_1: a saga that is undone has got its lock. Those that it started and that wait for one are due: they may have
+ * look_again: a saga that is undone has got its lock. Those that it started and that wait for one are due: they may have
  * been undone before it, and do not wait for what it has.
  */
 const lookAgain = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.look_again_1(uuid) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.look_again(uuid) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 BEGIN
   WITH RECURSIVE down AS (
@@ -75,17 +75,17 @@ BEGIN
 END $function$`;
 
 /**
- * lock_families_1: those of these sagas that may close a circle are the only ones that enter their queues. Called once their queues
+ * lock_families: those of these sagas that may close a circle are the only ones that enter their queues. Called once their queues
  * are locked, and before any row is. $1 ids, $2 epochs.
  */
 const lockFamilies = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.lock_families_1(uuid[], int[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.lock_families(uuid[], int[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 BEGIN
   PERFORM FROM unnest($1, $2) AS w(id, epoch)
   JOIN ${schema}.instance i ON i.id = w.id AND i.epoch = w.epoch
   WHERE ${stateOf('i')} IN ('arriving', 'waiting')
-    AND CASE WHEN i.parent_id IS NULL THEN false ELSE EXISTS (SELECT FROM ${schema}.family_locks_1(i.parent_id)) END
+    AND CASE WHEN i.parent_id IS NULL THEN false ELSE EXISTS (SELECT FROM ${schema}.family_locks(i.parent_id)) END
   LIMIT 1;
   IF FOUND THEN
     PERFORM pg_advisory_xact_lock(hashtextextended('families', hashtext($q$${schema}$q$)));
@@ -101,7 +101,7 @@ const holdersOf = (schema: string, i: string): string => `
       WHERE h.name = ${i}.name AND h.lock_key = ${i}.lock_key AND h.lock_state = 'inside'`;
 
 /**
- * break_circle_1: why a saga that is about to wait for its lock would wait for ever, as LockDeadlock. Null: it would
+ * break_circle: why a saga that is about to wait for its lock would wait for ever, as LockDeadlock. Null: it would
  * not, or does not any more, because the sagas that it would have waited for are to fail.
  *
  * The search reaches the sagas that it would wait for: the holder of the lock, the sagas that the holder has started,
@@ -109,7 +109,7 @@ const holdersOf = (schema: string, i: string): string => `
  * families of those holders are large.
  */
 const breakCircle = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.break_circle_1(uuid) RETURNS json LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.break_circle(uuid) RETURNS json LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   own record;
@@ -119,7 +119,7 @@ DECLARE
   circle json;
 BEGIN
   SELECT i.id, i.name, i.lock_key, i.parent_id, i.status INTO own FROM ${schema}.instance i WHERE i.id = $1;
-  kin := ARRAY(SELECT f.holder FROM ${schema}.family_locks_1(own.parent_id) f);
+  kin := ARRAY(SELECT f.holder FROM ${schema}.family_locks(own.parent_id) f);
   IF cardinality(kin) = 0 THEN RETURN NULL; END IF;
   WITH RECURSIVE reach AS (
     SELECT s.id FROM (${holdersOf(schema, 'own')}) s
@@ -149,11 +149,11 @@ END $function$`;
 /** The sagas reached that wait for what an ancestor holds. */
 const waitersForKin = (schema: string): string => `${schema}.instance i
     WHERE i.id = ANY(reached) AND ${stateOf('i')} = 'waiting' AND EXISTS (
-      SELECT FROM ${schema}.family_locks_1(own.parent_id) f WHERE f.holder_name = i.name AND f.holder_key = i.lock_key)`;
+      SELECT FROM ${schema}.family_locks(own.parent_id) f WHERE f.holder_name = i.name AND f.holder_key = i.lock_key)`;
 
 /** Who holds the lock of a row, and what of its own family is waited for by one that was reached; null: nothing is. */
 const toldOf = (schema: string, i: string): string => `(
     SELECT json_build_object('key', ${i}.lock_key, 'holder', json_build_object('id', h.id, 'name', h.name),
       'held', json_build_object('id', f.holder, 'name', f.holder_name, 'key', f.holder_key))
-    FROM ${schema}.family_locks_1(${i}.parent_id) f, ${schema}.instance h
+    FROM ${schema}.family_locks(${i}.parent_id) f, ${schema}.instance h
     WHERE f.holder = ANY(reached) AND h.name = ${i}.name AND h.lock_key = ${i}.lock_key AND h.lock_state = 'held' LIMIT 1)`;

@@ -23,9 +23,9 @@ export const familyFunctions = (schema: string, channel: string): string[] => [
   checkpointFamily(schema, channel),
 ];
 
-/** wake_1: lets a saga look at what it waits for. */
+/** wake: lets a saga look at what it waits for. */
 const wake = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.wake_1(uuid) RETURNS void LANGUAGE plpgsql AS $function$
+CREATE OR REPLACE FUNCTION ${schema}.wake(uuid) RETURNS void LANGUAGE plpgsql AS $function$
 DECLARE
   holder text;
 BEGIN
@@ -41,33 +41,33 @@ BEGIN
 END $function$`;
 
 /**
- * checkpoint_family_1: checkpoint_1 for one saga that starts others, or that another waits for.
+ * checkpoint_family: checkpoint for one saga that starts others, or that another waits for.
  * The rows of both are locked in the order of their ids, as everything locks them, so that nothing waits in a circle.
  * Plan: by primary key.
  * $1 names and $2 keys of the semantic lock that it hands on, $3 the saga to wake, $4 the steps that start sagas, then the
- * messages that it publishes, then those of start_1 but its first two and its last, then those of checkpoint_1.
+ * messages that it publishes, then those of start but its first two and its last, then those of checkpoint.
  */
 const checkpointFamily = (schema: string, channel: string): string => {
   const starts = OWN_ARGUMENTS + 1;
   const checkpoint = starts + START_ROWS;
   return `
-CREATE OR REPLACE FUNCTION ${schema}.checkpoint_family_1(text[], text[], uuid, text[], ${PUBLISH_TYPES}, ${START_TYPES}, ${CHECKPOINT_TYPES})
+CREATE OR REPLACE FUNCTION ${schema}.checkpoint_family(text[], text[], uuid, text[], ${PUBLISH_TYPES}, ${START_TYPES}, ${CHECKPOINT_TYPES})
 RETURNS uuid[] LANGUAGE plpgsql AS $function$
 DECLARE
   saved uuid[];
 BEGIN
   ${unlessRaised('$1')}
-  PERFORM ${schema}.lock_queues_1($1, $2);
+  PERFORM ${schema}.lock_queues($1, $2);
   IF $3 IS NOT NULL THEN
     PERFORM FROM ${schema}.instance i WHERE i.id = $3 OR i.id = ($${checkpoint})[1] ORDER BY i.id FOR NO KEY UPDATE;
   END IF;
-  saved := ${schema}.checkpoint_1(${parameterList(checkpoint, CHECKPOINT_ARGUMENTS)});
+  saved := ${schema}.checkpoint(${parameterList(checkpoint, CHECKPOINT_ARGUMENTS)});
   IF cardinality(saved) = 0 THEN RETURN saved; END IF;
-  IF cardinality($1) > 0 THEN PERFORM ${schema}.lock_dequeue_1(saved); END IF;
-  IF cardinality($5) > 0 THEN PERFORM ${schema}.publish_1(${parameterList(5, PUBLISH_ARGUMENTS)}); END IF;
-  IF $3 IS NOT NULL THEN PERFORM ${schema}.wake_1($3); END IF;
+  IF cardinality($1) > 0 THEN PERFORM ${schema}.lock_dequeue(saved); END IF;
+  IF cardinality($5) > 0 THEN PERFORM ${schema}.publish(${parameterList(5, PUBLISH_ARGUMENTS)}); END IF;
+  IF $3 IS NOT NULL THEN PERFORM ${schema}.wake($3); END IF;
   IF cardinality($4) > 0 THEN
-    PERFORM ${schema}.start_1('', 0, ${parameterList(starts, START_ROWS)}, false);
+    PERFORM ${schema}.start('', 0, ${parameterList(starts, START_ROWS)}, false);
     UPDATE ${schema}.instance i SET parent_id = saved[1], parent_step = c.step
     FROM unnest($${starts}, $4) AS c(id, step) WHERE i.id = c.id;
     PERFORM pg_notify('${channel}', 'due');

@@ -2,7 +2,7 @@ import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { PINNED } from './pinned-plan.js';
 
 /**
- * fence_lost_1: takes the leases away of sagas whose last checkpoint is gone: it was committed without waiting for the
+ * fence_lost: takes the leases away of sagas whose last checkpoint is gone: it was committed without waiting for the
  * disk, and the server crashed, or a standby was promoted that did not have it. The worker of such a saga continues from
  * steps that are not stored, and would store only what came after them. So the saga's epoch is raised, and it is due, to
  * continue from what is stored. If the claim of the worker is gone as well, another worker may have claimed the saga under
@@ -13,7 +13,7 @@ import { PINNED } from './pinned-plan.js';
  * workers that have to hold the leases; null: any.
  */
 export const fenceLostFunction = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.fence_lost_1(uuid[], int[], int[], text[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.fence_lost(uuid[], int[], int[], text[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 BEGIN
   UPDATE ${schema}.instance i SET

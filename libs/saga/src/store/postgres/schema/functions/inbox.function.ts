@@ -1,15 +1,15 @@
 import { PINNED } from './pinned-plan.js';
 
-export const INBOX_FUNCTIONS = ['inbox_forget_1'];
+export const INBOX_FUNCTIONS = ['inbox_forget'];
 
 /**
- * inbox_forget_1: forgets messages that were handled so long ago ($1, ms), so many ($2) at most; gives how many there were.
+ * inbox_forget: forgets messages that were handled so long ago ($1, ms), so many ($2) at most; gives how many there were.
  *
  * Plan: the oldest by inbox_handled, then each by primary key, pinned as in checkpoint.function.ts: as a statement it
  * hashed the whole journal. Several processes leave each other's rows alone.
  */
 export const inboxForgetFunction = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.inbox_forget_1(float8, int) RETURNS int LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.inbox_forget(float8, int) RETURNS int LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   forgotten int;

@@ -10,16 +10,16 @@ import { PINNED } from './pinned-plan.js';
  * A row's `lock_state`: 'arriving', stored and due like any other, until a claim puts it into the queue. Then 'held',
  * or 'waiting' with nothing due, or 'inside', active under the hold of an ancestor (family-locks.function.ts). Null
  * once it has left. Starts take no lock, so that a caller's transaction that starts a saga blocks no other. Everything
- * that reads a queue and acts on it does so under the queue's advisory lock (lock_queues_1), which is taken before any
+ * that reads a queue and acts on it does so under the queue's advisory lock (lock_queues), which is taken before any
  * row's lock, in one order. Each statement that follows sees all that was done under it before. So no wake-up is lost:
  * a saga that waits saw another before it, in the queue or arriving. Each of those enters or leaves the queue under the
  * lock later, and finds the saga that waits.
  *
  * That requires READ COMMITTED: at a higher level a transaction does not see which sagas entered the queue since it
- * began. So lock_queues_1 refuses other levels. The transaction of a step may have any level, and hands nothing over
+ * began. So lock_queues refuses other levels. The transaction of a step may have any level, and hands nothing over
  * there: its checkpoint leaves the saga ended, with its lock still held, and due. The process that committed it calls
- * lock_enqueue_1 at once, in a transaction of its own. If that process is lost, the worker that claims the saga does.
- * For an ended saga, lock_enqueue_1 takes it out of its queue.
+ * lock_enqueue at once, in a transaction of its own. If that process is lost, the worker that claims the saga does.
+ * For an ended saga, lock_enqueue takes it out of its queue.
  *
  * Plan: index scans of instance_lock_queue, instance_lock_held and instance_lock_inside, which hold such sagas only;
  * pinned by the functions' settings, as in checkpoint.function.ts.
@@ -42,9 +42,9 @@ const IN_LINE = `l.lock_state IS NOT NULL
       AND (l.lock_state <> 'arriving' OR coalesce(l.starts_at <= clock_timestamp(), true)
         AND (l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp()))`;
 
-/** lock_queues_1: the lock queues of these names and keys are the caller's until its transaction ends. */
+/** lock_queues: the lock queues of these names and keys are the caller's until its transaction ends. */
 const lockQueues = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.lock_queues_1(text[], text[]) RETURNS void LANGUAGE plpgsql AS $function$
+CREATE OR REPLACE FUNCTION ${schema}.lock_queues(text[], text[]) RETURNS void LANGUAGE plpgsql AS $function$
 DECLARE
   queue bigint;
 BEGIN
@@ -63,9 +63,9 @@ END $function$`;
 export const unlessRaised = (names: string): string =>
   `IF cardinality(${names}) > 0 AND ${IS_RAISED} THEN RETURN ARRAY[NULL]::uuid[]; END IF;`;
 
-/** lock_holder_1: who holds the lock, or is next to. For people. */
+/** lock_holder: who holds the lock, or is next to. For people. */
 const lockHolder = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.lock_holder_1(text, text) RETURNS uuid LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION ${schema}.lock_holder(text, text) RETURNS uuid LANGUAGE plpgsql STABLE
 ${PINNED} AS $function$
 BEGIN
   RETURN coalesce(
@@ -75,11 +75,11 @@ BEGIN
 END $function$`;
 
 /**
- * lock_hand_over_1: gives a free lock to the next saga of the queue, if that waits; one that arrives takes it by itself. What others are
+ * lock_hand_over: gives a free lock to the next saga of the queue, if that waits; one that arrives takes it by itself. What others are
  * inside of is not free: the first of them holds it on.
  */
 const handOver = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.lock_hand_over_1(text, text) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.lock_hand_over(text, text) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   next record;
@@ -100,7 +100,7 @@ BEGIN
       deadline_at = now() + i.lock_timeout * interval '1 millisecond'
     WHERE i.id = next.id;
     PERFORM pg_notify('${channel}', 'due');
-    IF next.undone THEN PERFORM ${schema}.look_again_1(next.id); END IF;
+    IF next.undone THEN PERFORM ${schema}.look_again(next.id); END IF;
   END IF;
 END $function$`;
 
@@ -113,12 +113,12 @@ const nothingDueIfEnded = (i: string): string =>
     .join(', ');
 
 /**
- * lock_dequeue_1: removes sagas that have ended or will never begin from their queues, and hands over what they
+ * lock_dequeue: removes sagas that have ended or will never begin from their queues, and hands over what they
  * held. Called with their queues locked. One that has ended is not due afterwards, whichever claim holds it: no later
  * claim would see a lock, and remove it from its queue again.
  */
 const dequeue = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.lock_dequeue_1(uuid[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.lock_dequeue(uuid[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   gone record;
@@ -132,12 +132,12 @@ BEGIN
           AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)))
     RETURNING i.name, i.lock_key
   LOOP
-    PERFORM ${schema}.lock_hand_over_1(gone.name, gone.lock_key);
+    PERFORM ${schema}.lock_hand_over(gone.name, gone.lock_key);
   END LOOP;
 END $function$`;
 
 /**
- * lock_enqueue_1: enqueues sagas with a lock that were just claimed. It returns the ids and deadlines of those that may run, and
+ * lock_enqueue: enqueues sagas with a lock that were just claimed. It returns the ids and deadlines of those that may run, and
  * of those that are to fail, since they would wait for ever (family-locks.function.ts). The others wait without lease and
  * due time. None of them has run, so a lost claim counts for nothing. Of one that has ended, and is due only to leave the
  * queue, nothing is returned. One that was claimed before its start time is given back until then, and does not enter the
@@ -145,7 +145,7 @@ END $function$`;
  * $1 ids, $2 epochs, $3 names, $4 keys.
  */
 const enqueue = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.lock_enqueue_1(uuid[], int[], text[], text[])
+CREATE OR REPLACE FUNCTION ${schema}.lock_enqueue(uuid[], int[], text[], text[])
 RETURNS TABLE (ready uuid, deadline float8, held boolean, deadlock json, cancelled boolean, reason text) LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
@@ -153,10 +153,10 @@ DECLARE
   is_inside boolean;
   circle json;
 BEGIN
-  PERFORM ${schema}.lock_queues_1($3, $4);
-  PERFORM ${schema}.lock_families_1($1, $2);
+  PERFORM ${schema}.lock_queues($3, $4);
+  PERFORM ${schema}.lock_families($1, $2);
   -- One that is to be cancelled does not wait for a turn.
-  PERFORM ${schema}.lock_dequeue_1($1);
+  PERFORM ${schema}.lock_dequeue($1);
   FOR given IN
     SELECT i.id, i.name, i.lock_key, i.lock_position, i.lock_state, i.status, i.parent_id, i.starts_at,
       i.status <> 'running' AS undone
@@ -166,14 +166,14 @@ BEGIN
   LOOP
     CONTINUE WHEN ${hasEnded('given')};
     IF given.lock_state IN ('arriving', 'waiting') THEN
-      is_inside := given.parent_id IS NOT NULL AND EXISTS (SELECT FROM ${schema}.family_locks_1(given.parent_id) f
+      is_inside := given.parent_id IS NOT NULL AND EXISTS (SELECT FROM ${schema}.family_locks(given.parent_id) f
         WHERE f.holder_name = given.name AND f.holder_key = given.lock_key);
       IF given.starts_at IS NOT NULL OR NOT is_inside AND (EXISTS (SELECT FROM ${schema}.instance h
           WHERE h.name = given.name AND h.lock_key = given.lock_key AND h.lock_state = 'held')
         OR EXISTS (SELECT FROM ${schema}.instance l
           WHERE l.name = given.name AND l.lock_key = given.lock_key AND l.lock_position < given.lock_position AND ${IN_LINE}))
       THEN
-        circle := CASE WHEN given.starts_at IS NULL AND given.parent_id IS NOT NULL THEN ${schema}.break_circle_1(given.id) END;
+        circle := CASE WHEN given.starts_at IS NULL AND given.parent_id IS NOT NULL THEN ${schema}.break_circle(given.id) END;
         IF circle IS NULL THEN
           UPDATE ${schema}.instance i SET
             lock_state = CASE WHEN i.starts_at IS NULL THEN 'waiting' ELSE i.lock_state END, locked_by = NULL,
@@ -187,7 +187,7 @@ BEGIN
           lock_state = CASE WHEN is_inside THEN 'inside' ELSE 'held' END, takeovers = 0,
           deadline_at = now() + i.lock_timeout * interval '1 millisecond'
         WHERE i.id = given.id;
-        IF given.undone AND NOT is_inside THEN PERFORM ${schema}.look_again_1(given.id); END IF;
+        IF given.undone AND NOT is_inside THEN PERFORM ${schema}.look_again(given.id); END IF;
       END IF;
     END IF;
     RETURN QUERY SELECT i.id, (extract(epoch FROM i.deadline_at) * 1000)::float8, i.lock_state IS NOT NULL, i.lock_deadlock,
@@ -197,20 +197,20 @@ BEGIN
 END $function$`;
 
 /**
- * checkpoint_locked_1: checkpoint_1 for a batch some of which ends sagas with a lock ($1 names, $2 keys): with the
+ * checkpoint_locked: checkpoint for a batch some of which ends sagas with a lock ($1 names, $2 keys): with the
  * same commit each lock goes to the next saga of its queue.
  */
 const checkpointLocked = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.checkpoint_locked_1(text[], text[], ${CHECKPOINT_TYPES})
+CREATE OR REPLACE FUNCTION ${schema}.checkpoint_locked(text[], text[], ${CHECKPOINT_TYPES})
 RETURNS uuid[] LANGUAGE plpgsql AS $function$
 DECLARE
   saved uuid[];
 BEGIN
   ${unlessRaised('$1')}
-  PERFORM ${schema}.lock_queues_1($1, $2);
-  saved := ${schema}.checkpoint_1(${CHECKPOINT_TYPES.split(', ')
+  PERFORM ${schema}.lock_queues($1, $2);
+  saved := ${schema}.checkpoint(${CHECKPOINT_TYPES.split(', ')
     .map((_, n) => `$${n + 3}`)
     .join(', ')});
-  PERFORM ${schema}.lock_dequeue_1(saved);
+  PERFORM ${schema}.lock_dequeue(saved);
   RETURN saved;
 END $function$`;

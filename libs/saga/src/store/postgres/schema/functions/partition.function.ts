@@ -37,8 +37,8 @@ export const partitionFunctions = (schema: string): string[] => [
 ];
 
 export const PARTITION_FUNCTIONS = [
-  ...['partition_bound_1', 'partition_ahead_1', 'partition_keepers_1'],
-  ...['partition_drop_1', 'partition_forget_1'],
+  ...['partition_bound', 'partition_ahead', 'partition_keepers'],
+  ...['partition_drop', 'partition_forget'],
 ];
 
 /**
@@ -61,17 +61,17 @@ const definer = (schema: string): string => `SECURITY DEFINER SET search_path = 
 const isAlone = (schema: string): string =>
   `pg_try_advisory_xact_lock(${PARTITION_LOCK}, hashtext($q$${schema}$q$))`;
 
-/** partition_bound_1: the lowest UUIDv7 of a time, in ms. */
+/** partition_bound: the lowest UUIDv7 of a time, in ms. */
 const bound = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.partition_bound_1(bigint) RETURNS uuid LANGUAGE sql IMMUTABLE
+CREATE OR REPLACE FUNCTION ${schema}.partition_bound(bigint) RETURNS uuid LANGUAGE sql IMMUTABLE
 RETURN (lpad(to_hex($1), 12, '0') || repeat('0', 20))::uuid`;
 
 /**
- * partition_ahead_1: makes the first missing partition of this period and the next $1. False: there is none, or another
+ * partition_ahead: makes the first missing partition of this period and the next $1. False: there is none, or another
  * process runs it. Rows of that period that were stored before its partition existed are moved from the rest.
  */
 const ahead = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.partition_ahead_1(int) RETURNS boolean LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.partition_ahead(int) RETURNS boolean LANGUAGE plpgsql
 ${definer(schema)} ${PATIENCE} AS $function$
 DECLARE
   settings record;
@@ -98,12 +98,12 @@ const makePart = (schema: string, table: string, key: string, fillfactor: number
     EXECUTE format('CREATE TABLE ${schema}.${table}_%s (LIKE ${schema}.${table} INCLUDING DEFAULTS) WITH (fillfactor = ${fillfactor})', part);
     EXECUTE format('WITH early AS (DELETE FROM ${schema}.${table}_rest WHERE ${key} >= $1 AND ${key} < $2 RETURNING *)
       INSERT INTO ${schema}.${table}_%s SELECT * FROM early', part)
-      USING ${schema}.partition_bound_1(start), ${schema}.partition_bound_1(start + settings.period);
+      USING ${schema}.partition_bound(start), ${schema}.partition_bound(start + settings.period);
     EXECUTE format('ALTER TABLE ${schema}.${table} ATTACH PARTITION ${schema}.${table}_%s FOR VALUES FROM (%L) TO (%L)',
-      part, ${schema}.partition_bound_1(start), ${schema}.partition_bound_1(start + settings.period));`;
+      part, ${schema}.partition_bound(start), ${schema}.partition_bound(start + settings.period));`;
 
 /**
- * partition_keepers_1: the sagas of partition $1, from id $2 on and below $3, that must stay: unfinished ones, those
+ * partition_keepers: the sagas of partition $1, from id $2 on and below $3, that must stay: unfinished ones, those
  * that ended more recently than the age of their name ($4 names, $5 ages in ms; others are kept for ever), with the
  * sagas that they started, and their parents. A sub-saga is kept as long as its parent. Returns at most $6.
  * $7: the sagas that are known to stay. Null: the search is for those that depend on other partitions. Later there can
@@ -112,7 +112,7 @@ const makePart = (schema: string, table: string, key: string, fillfactor: number
  * Plan: by the partition's instance_due, instance_idle, instance_finished and instance_parent.
  */
 const keepers = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.partition_keepers_1(text, uuid, uuid, text[], float8[], int, uuid[])
+CREATE OR REPLACE FUNCTION ${schema}.partition_keepers(text, uuid, uuid, text[], float8[], int, uuid[])
 RETURNS uuid[] LANGUAGE plpgsql SET enable_seqscan = off AS $function$
 DECLARE
   ids uuid[];
@@ -154,13 +154,13 @@ BEGIN
 END $function$`;
 
 /**
- * partition_drop_1: takes the partition $1 ('20261122') out. The sagas of it that must stay, up to $6, are moved to the
+ * partition_drop: takes the partition $1 ('20261122') out. The sagas of it that must stay, up to $6, are moved to the
  * rest. What belongs to the others is deleted with it. Their own rows are left in the detached table, for their
- * correlation ids: see partition_forget_1. Returns how many were moved; -1: more than that must stay, so all do; null:
- * another process runs it. The other parameters are those of partition_keepers_1.
+ * correlation ids: see partition_forget. Returns how many were moved; -1: more than that must stay, so all do; null:
+ * another process runs it. The other parameters are those of partition_keepers.
  */
 const drop = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.partition_drop_1(text, uuid, uuid, text[], float8[], int) RETURNS int LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.partition_drop(text, uuid, uuid, text[], float8[], int) RETURNS int LANGUAGE plpgsql
 ${definer(schema)} ${PATIENCE} AS $function$
 DECLARE
   part text := format('${schema}.instance_%s', $1);
@@ -168,14 +168,14 @@ DECLARE
   kept uuid[];
 BEGIN${mayDelete(schema)}${seesAll}
   IF $1 !~ '${PART_NAME}' OR to_regclass(part) IS NULL OR NOT ${isAlone(schema)} THEN RETURN NULL; END IF;
-  held := ${schema}.partition_keepers_1(part, $2, $3, $4, $5, $6 + 1, NULL);
+  held := ${schema}.partition_keepers(part, $2, $3, $4, $5, $6 + 1, NULL);
   IF cardinality(held) > $6
-    OR cardinality(${schema}.partition_keepers_1(part, $2, $3, $4, $5, $6 + 1, held)) > $6
+    OR cardinality(${schema}.partition_keepers(part, $2, $3, $4, $5, $6 + 1, held)) > $6
   THEN RETURN -1; END IF;
   LOCK TABLE ONLY ${PARTITIONED.map(({ table }) => `${schema}.${table}`).join(', ONLY ')} IN ACCESS EXCLUSIVE MODE;
   ${PARTITIONED.map(({ table }) => `EXECUTE format('LOCK TABLE ${schema}.${table}_%s IN ACCESS EXCLUSIVE MODE', $1);`).join('\n  ')}
   -- Some may have been undone, or retried, meanwhile.
-  kept := ${schema}.partition_keepers_1(part, $2, $3, $4, $5, $6 + 1, held);
+  kept := ${schema}.partition_keepers(part, $2, $3, $4, $5, $6 + 1, held);
   IF cardinality(kept) > $6 THEN RETURN -1; END IF;
   ${PARTITIONED.map(({ table, key }) => dropPart(schema, table, key)).join('\n  ')}
   ${BELONGINGS.map((table) => `EXECUTE format('DROP TABLE ${schema}.${table}_%s', $1);`).join('\n  ')}
@@ -190,11 +190,11 @@ const dropPart = (schema: string, table: string, key: string): string => `
   END IF;`;
 
 /**
- * partition_forget_1: deletes the correlation ids of what was in the partition $1, which was taken out: of the next $3
+ * partition_forget: deletes the correlation ids of what was in the partition $1, which was taken out: of the next $3
  * sagas behind id $2. Gives the last one's; null: that was all of them, and the table is gone.
  */
 const forget = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.partition_forget_1(text, uuid, int) RETURNS uuid LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.partition_forget(text, uuid, int) RETURNS uuid LANGUAGE plpgsql
 ${definer(schema)} AS $function$
 DECLARE
   part regclass := to_regclass(format('${schema}.instance_%s', $1));

@@ -15,7 +15,7 @@ export const PUBLISH_ARGUMENTS = Object.keys(COLUMNS).length;
 export const PUBLISH_TYPES = BATCH.types(COLUMNS);
 
 /**
- * publish_1: stores messages in the caller's transaction, in the order of the arrays. One that is there already (a
+ * publish: stores messages in the caller's transaction, in the order of the arrays. One that is there already (a
  * statement that was sent again) is left alone.
  *
  * Plan: one insert from a function scan, which gives rows, and so seqs, in the arrays' order.
@@ -24,7 +24,7 @@ export const PUBLISH_TYPES = BATCH.types(COLUMNS);
  * relay.function.ts. A transaction at a higher level than READ COMMITTED cannot know whether one has gone to sleep since.
  */
 export const publishFunction = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.publish_1(${BATCH.types(COLUMNS)}) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.publish(${BATCH.types(COLUMNS)}) RETURNS void LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan AS $function$
 BEGIN
   PERFORM pg_current_xact_id();

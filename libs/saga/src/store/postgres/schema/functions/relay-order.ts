@@ -15,7 +15,7 @@
  * - `read_to`, `read_in`: all messages up to the seq `read_to` that the snapshot `read_in` shows are sent or held.
  * - `mark_xids`, `mark_seqs`: marks. A transaction whose xid is greater than that of a mark publishes only seqs that
  *   are greater than the mark's. A settlement makes one, of its own xid and of `read_to`: a higher xid is given out
- *   later, and `publish_1` takes its xid before it takes seqs.
+ *   later, and `publish` takes its xid before it takes seqs.
  *
  * A message at or below `read_to` that is visible now and was not visible in `read_in` belongs to a transaction that
  * was open then (it had its seq, and so its xid, before `read_in` was taken) and has ended since. `read_in` names the
@@ -33,7 +33,7 @@
  *
  * A lane is read from its beginning if its last holder did not give it back, if something was left unsent or let go
  * (`read_to` is 0 then), and once a minute: the sequence and the xids of a database that was restored from a dump do
- * not belong together, and rows that were inserted without `publish_1` may have taken their seq before their xid.
+ * not belong together, and rows that were inserted without `publish` may have taken their seq before their xid.
  */
 export const ORDER_COLUMNS = `
         read_to bigint NOT NULL DEFAULT 0,

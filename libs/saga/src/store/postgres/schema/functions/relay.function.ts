@@ -37,11 +37,11 @@ export const relayFunctions = (schema: string): string[] => [
 ];
 
 export const RELAY_FUNCTIONS = [
-  'outbox_let_go_1',
-  'outbox_take_1',
-  'outbox_settle_1',
-  'outbox_requeue_1',
-  'outbox_discard_1',
+  'outbox_let_go',
+  'outbox_take',
+  'outbox_settle',
+  'outbox_requeue',
+  'outbox_discard',
 ];
 
 /** Makes the first held message of a topic and key due, unless it is dead: then an operator decides. */
@@ -52,11 +52,11 @@ const firstIsDue = (schema: string, of: string): string => `UPDATE ${schema}.out
       WHERE o.id = w.id AND w.dead_at IS NULL;`;
 
 /**
- * outbox_let_go_1: releases the messages of these lanes that are due again, and those that wait behind them up to the
+ * outbox_let_go: releases the messages of these lanes that are due again, and those that wait behind them up to the
  * next dead one. Returns the lanes.
  */
 const letGo = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.outbox_let_go_1(smallint[]) RETURNS smallint[] LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.outbox_let_go(smallint[]) RETURNS smallint[] LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   due record;
@@ -92,7 +92,7 @@ BEGIN
 END $function$`;
 
 /**
- * outbox_take_1: leases free lanes that have something to send, the one that waited longest first, and gives their
+ * outbox_take: leases free lanes that have something to send, the one that waited longest first, and gives their
  * messages, in order. With `behind`: it was held back and is not to be sent, but there may be more behind it.
  * $1 relay, $2 lease in ms, $3 messages at most, $4 lanes at most, $5 bytes at most.
  *
@@ -104,7 +104,7 @@ END $function$`;
  * payload is read that is not given.
  */
 const take = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.outbox_take_1(text, float8, int, int, bigint)
+CREATE OR REPLACE FUNCTION ${schema}.outbox_take(text, float8, int, int, bigint)
 RETURNS TABLE (lane smallint, epoch bigint, seq bigint, id uuid, topic text, key text, type text, payload text,
   headers jsonb, attempts int, behind boolean) LANGUAGE plpgsql
 ${PINNED} AS $function$
@@ -132,7 +132,7 @@ BEGIN
     WHERE NOT r.asleep AND NOT EXISTS (SELECT FROM ${schema}.outbox_lane l WHERE l.leased_until >= now());
     RETURN;
   END IF;
-  changed := ${schema}.outbox_let_go_1(lanes);
+  changed := ${schema}.outbox_let_go(lanes);
   IF changed <> '{}' THEN UPDATE ${schema}.outbox_lane l SET read_to = 0 WHERE l.lane = ANY(changed); END IF;
   share := greatest(1, $3 / cardinality(lanes));
 
@@ -185,13 +185,13 @@ BEGIN
 END $function$`;
 
 /**
- * outbox_settle_1: what became of the messages of some lanes, and gives the lanes back. Those that were sent are
+ * outbox_settle: what became of the messages of some lanes, and gives the lanes back. Those that were sent are
  * deleted in any case; what is said of others counts only where the lane is still the caller's.
  * $1 sent, $2 failed, $3 their errors, $4 their attempts, $5 ms until they are due again (null: never, they are dead),
  * $6 held behind a failed one, $7 lanes, $8 their epochs, $9 was some message of the lane left as it was?
  */
 const settle = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.outbox_settle_1(uuid[], uuid[], text[], int[], float8[], uuid[],
+CREATE OR REPLACE FUNCTION ${schema}.outbox_settle(uuid[], uuid[], text[], int[], float8[], uuid[],
   smallint[], bigint[], boolean[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
@@ -228,9 +228,9 @@ BEGIN
   WHERE l.lane = w.lane AND l.epoch = w.epoch;
 END $function$`;
 
-/** outbox_requeue_1: dead messages are due again, with all their attempts. Gives how many of these were dead. */
+/** outbox_requeue: dead messages are due again, with all their attempts. Gives how many of these were dead. */
 const requeue = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.outbox_requeue_1(uuid[]) RETURNS int LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.outbox_requeue(uuid[]) RETURNS int LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   changed int;
@@ -241,9 +241,9 @@ BEGIN
   RETURN changed;
 END $function$`;
 
-/** outbox_discard_1: deletes dead messages and makes the messages behind them due. Returns how many were dead. */
+/** outbox_discard: deletes dead messages and makes the messages behind them due. Returns how many were dead. */
 const discard = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.outbox_discard_1(uuid[]) RETURNS int LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.outbox_discard(uuid[]) RETURNS int LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   gone record;

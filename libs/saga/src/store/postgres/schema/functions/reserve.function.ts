@@ -15,7 +15,7 @@ const ROUNDED = 0.005;
 const OF_LIMIT = 'r.saga = $1 AND r.step = $2 AND r.key = $3';
 
 /**
- * reserve_1: the earliest times at which so many attempts of a step may begin, by a rate limit for all processes.
+ * reserve: the earliest times at which so many attempts of a step may begin, by a rate limit for all processes.
  *
  * One row a limit, and a key of it, keeps the last `count` times that were given out; its lock puts those who ask in an
  * order, and the clock is read under it. The n-th attempt may begin `per` after the one `count` before it. As long as none has to
@@ -33,7 +33,7 @@ const OF_LIMIT = 'r.saga = $1 AND r.step = $2 AND r.key = $3';
  * that asks.
  */
 export const reserveFunction = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.reserve_1(text, text, text, int, float8, int, float8, uuid)
+CREATE OR REPLACE FUNCTION ${schema}.reserve(text, text, text, int, float8, int, float8, uuid)
 RETURNS TABLE (times float8[], clock float8) LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE

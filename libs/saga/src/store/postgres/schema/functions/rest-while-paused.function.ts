@@ -2,7 +2,7 @@ import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { PINNED } from './pinned-plan.js';
 
 /**
- * rest_while_paused_1: called around the checkpoint of a saga that waits because an operator has paused its step. The worker
+ * rest_while_paused: called around the checkpoint of a saga that waits because an operator has paused its step. The worker
  * may not know yet that the step was resumed, and no process would make the saga due any more. So the saga is due at once
  * unless all of these steps are paused, and all processes are notified to read the pauses.
  *
@@ -12,7 +12,7 @@ import { PINNED } from './pinned-plan.js';
  * saga's steps.
  */
 export const restWhilePausedFunction = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.rest_while_paused_1(uuid[], uuid[], text[]) RETURNS uuid[] LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.rest_while_paused(uuid[], uuid[], text[]) RETURNS uuid[] LANGUAGE plpgsql
 ${PINNED} AS $function$
 BEGIN
   PERFORM FROM ${schema}.step_pause p

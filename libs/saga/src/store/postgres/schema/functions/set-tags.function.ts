@@ -1,14 +1,14 @@
 import { PINNED } from './pinned-plan.js';
 
 /**
- * set_tags_1: stores the tags of sagas whose checkpoints the same statement has saved, and returns what that returned.
+ * set_tags: stores the tags of sagas whose checkpoints the same statement has saved, and returns what that returned.
  * A function around the call of the checkpoint, so that checkpoints without tags, which are nearly all, cost nothing for
  * it: as a column of the checkpoint itself, each would send and copy them.
  * Plan: by primary key; the rows are locked already. $1 what the checkpoint returned: the ids that were saved, null if all
  * of them were. $2 ids, $3 the tags of each.
  */
 export const setTagsFunction = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.set_tags_1(uuid[], uuid[], text[]) RETURNS uuid[] LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.set_tags(uuid[], uuid[], text[]) RETURNS uuid[] LANGUAGE plpgsql
 ${PINNED} AS $function$
 BEGIN
   UPDATE ${schema}.instance i SET tags = w.tags::jsonb

@@ -2,12 +2,12 @@
 const CLOSED = '57P03';
 
 /**
- * shard_closed_1: refuses a statement. It is the trigger of the tables of a shard while the shard is closed: open shards
+ * shard_closed: refuses a statement. It is the trigger of the tables of a shard while the shard is closed: open shards
  * have no trigger, which would cost each statement. A process that has missed the closing changes nothing any more, whatever
  * it believes to hold.
  */
 export const shardClosedFunction = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.shard_closed_1() RETURNS trigger LANGUAGE plpgsql AS $function$
+CREATE OR REPLACE FUNCTION ${schema}.shard_closed() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN
   RAISE EXCEPTION 'the shard is closed' USING ERRCODE = '${CLOSED}';
 END $function$`;

@@ -2,7 +2,7 @@ import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { PINNED } from './pinned-plan.js';
 
 /**
- * signal_1: stores signals of sagas, in the order given for each. Every saga numbers the signals that it receives,
+ * signal: stores signals of sagas, in the order given for each. Every saga numbers the signals that it receives,
  * under its row's lock, so that the numbers are in the order of commits.
  *
  * No wake-up is lost. A saga that waits for this name is due now. A leased saga is marked as woken, and its worker is
@@ -23,7 +23,7 @@ import { PINNED } from './pinned-plan.js';
  * the instance waits for, and stores nothing that it will not take.
  */
 export const signalFunction = (schema: string, channel: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.signal_1(uuid[], text[], text[], text[], text[], json[], jsonb)
+CREATE OR REPLACE FUNCTION ${schema}.signal(uuid[], text[], text[], text[], text[], json[], jsonb)
 RETURNS TABLE (place int, outcome text, id uuid, name text, version int, status text, awaited text[], elsewhere boolean) LANGUAGE plpgsql
 ${PINNED} AS $function$
 #variable_conflict use_column

@@ -30,7 +30,7 @@ export const START_ROWS = Object.keys(START_COLUMNS).length;
 export const START_ARGUMENTS = 2 + START_ROWS + 1;
 
 /**
- * start_1: stores a batch of new sagas, takes the lease of those that this worker has room for, and returns the ids of
+ * start: stores a batch of new sagas, takes the lease of those that this worker has room for, and returns the ids of
  * those that were not there yet.
  *
  * Plan: one insert from a function scan; conflicts are found in the primary key and in instance_correlation. Rows come
@@ -43,11 +43,11 @@ export const START_ARGUMENTS = 2 + START_ROWS + 1;
  * conflicts costs a third less.
  */
 export const startFunction = (schema: string, unique: Unique = BY_INDEX): string =>
-  startFrom(BATCH, `${schema}.start_1`, schema, unique);
+  startFrom(BATCH, `${schema}.start`, schema, unique);
 
-/** start_one_1: the same for one saga, as on an idle server. */
+/** start_one: the same for one saga, as on an idle server. */
 export const startOneFunction = (schema: string, unique: Unique = BY_INDEX): string =>
-  startFrom(SINGLE, `${schema}.start_one_1`, schema, unique);
+  startFrom(SINGLE, `${schema}.start_one`, schema, unique);
 
 /** What keeps correlation ids unique, around the insert of those that it lets through. */
 export interface Unique {

@@ -13,9 +13,9 @@ const SWEEP_INTERVAL_MS = 4_000;
  * for each step, or item, that has a slot (taken), waits for one, was called (a slot is kept for it, and its saga was made due), or is
  * late: its saga did not come in time for the slot that was kept. Its number is its place, which it keeps until it has had a slot.
  *
- * A slot that is taken counts while its saga is leased under the same epoch. fence_slots_1 ends leases that have run out and no worker took
- * over: their holders are fenced off, as by claim_limited_1. So what ends an attempt
- * without a word (a crash, an operator, a failover) frees its slot; `sweep_slots_1` makes the next one due for it. No wait is lost: a row
+ * A slot that is taken counts while its saga is leased under the same epoch. fence_slots ends leases that have run out and no worker took
+ * over: their holders are fenced off, as by claim_limited. So what ends an attempt
+ * without a word (a crash, an operator, a failover) frees its slot; `sweep_slots` makes the next one due for it. No wait is lost: a row
  * is deleted once its attempt has ended, or its saga, by what is stored of it, does not wait for it. A saga that was called asks again, and is
  * let in by the count of the limit as that run knows it; if it comes late, it still goes before all that came after it.
  *
@@ -44,7 +44,7 @@ export const stepSlotFunctions = (schema: string): string[] => [
 const OF_LIMIT = 's.saga = $1 AND s.step = $2 AND s.key = $3';
 
 const lockLimit = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.lock_slots_1(text, text, text) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
+CREATE OR REPLACE FUNCTION ${schema}.lock_slots(text, text, text) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
 BEGIN
   LOOP
     PERFORM FROM ${schema}.step_limit s WHERE ${OF_LIMIT} FOR UPDATE;
@@ -64,7 +64,7 @@ const isWithin = (column: string, ms: number): string =>
 
 /** What is lost with its lease, or was called in vain, does not count. A step that waits all the same keeps its place. */
 const settle = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.settle_slots_1(text, text, text) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
+CREATE OR REPLACE FUNCTION ${schema}.settle_slots(text, text, text) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
 DECLARE
   lost record;
 BEGIN
@@ -90,7 +90,7 @@ END $function$`;
  * $4 versions and $5 the counts of each; $4 null: of all. $6 the saga that asks and $7 its steps, or null.
  */
 const promote = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.promote_slots_1(text, text, text, int[], int[], uuid, text[],
+CREATE OR REPLACE FUNCTION ${schema}.promote_slots(text, text, text, int[], int[], uuid, text[],
   OUT called uuid[], OUT since timestamptz[]) LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
@@ -161,12 +161,12 @@ const nextOf = (
 
 /** $1 sagas, $2 since when they wait: as urgent as one that has been due since then, whatever the server's clock has said. */
 const callAll = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.call_all_1(uuid[], timestamptz[]) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
+CREATE OR REPLACE FUNCTION ${schema}.call_all(uuid[], timestamptz[]) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
 DECLARE
   saga record;
 BEGIN
   FOR saga IN SELECT w.id, min(w.since) AS since FROM unnest($1, $2) AS w(id, since) GROUP BY w.id ORDER BY w.id LOOP
-    PERFORM ${schema}.wake_1(saga.id);
+    PERFORM ${schema}.wake(saga.id);
     UPDATE ${schema}.instance i SET rank_at = i.rank_at - greatest(now() - saga.since, interval '0')
     WHERE i.id = saga.id AND i.locked_by IS NULL AND i.rank_at IS NOT NULL;
   END LOOP;
@@ -174,7 +174,7 @@ END $function$`;
 
 /** A statement of its own: it locks the rows of many sagas, and nothing else. $1 names of sagas. */
 const fence = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.fence_slots_1(text[]) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
+CREATE OR REPLACE FUNCTION ${schema}.fence_slots(text[]) RETURNS void LANGUAGE plpgsql ${PINNED} AS $function$
 DECLARE
   lapsed uuid[];
 BEGIN
@@ -188,38 +188,38 @@ END $function$`;
 
 /** $4 count, $5 saga, $6 its epoch, $7 the turn, $8 its steps. Returns those that have a slot; null: the lease is lost. */
 const take = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.take_slots_1(text, text, text, int, uuid, int, int, text[]) RETURNS text[] LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.take_slots(text, text, text, int, uuid, int, int, text[]) RETURNS text[] LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   others record;
 BEGIN
-  PERFORM ${schema}.lock_slots_1($1, $2, $3);
+  PERFORM ${schema}.lock_slots($1, $2, $3);
   PERFORM FROM ${schema}.instance i WHERE i.id = $5 AND i.epoch = $6 AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp();
   IF NOT FOUND THEN RETURN NULL; END IF;
-  PERFORM ${schema}.settle_slots_1($1, $2, $3);
+  PERFORM ${schema}.settle_slots($1, $2, $3);
   INSERT INTO ${schema}.step_slot AS s (saga, step, key, saga_id, step_key, epoch, turn, state)
   SELECT $1, $2, $3, $5, w.step, $6, $7, 'waiting' FROM unnest($8) WITH ORDINALITY AS w(step, place) ORDER BY w.place
   ON CONFLICT (saga, step, key, saga_id, step_key) DO UPDATE SET epoch = excluded.epoch,
     turn = CASE WHEN s.epoch = excluded.epoch THEN greatest(s.turn, excluded.turn) ELSE excluded.turn END,
     state = CASE WHEN s.state = 'taken' THEN s.state ELSE 'waiting' END;
-  others := ${schema}.promote_slots_1($1, $2, $3, NULL, ARRAY[$4], $5, $8);
-  PERFORM ${schema}.call_all_1(others.called, others.since);
+  others := ${schema}.promote_slots($1, $2, $3, NULL, ARRAY[$4], $5, $8);
+  PERFORM ${schema}.call_all(others.called, others.since);
   RETURN ARRAY(SELECT s.step_key FROM ${schema}.step_slot s
     WHERE ${OF_LIMIT} AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.state = 'taken');
 END $function$`;
 
-/** As of take_slots_1. What was taken in a later turn stays: a statement may arrive late, and may arrive twice. */
+/** As of take_slots. What was taken in a later turn stays: a statement may arrive late, and may arrive twice. */
 const free = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.free_slots_1(text, text, text, int, uuid, int, int, text[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.free_slots(text, text, text, int, uuid, int, int, text[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   others record;
 BEGIN
-  PERFORM ${schema}.lock_slots_1($1, $2, $3);
+  PERFORM ${schema}.lock_slots($1, $2, $3);
   DELETE FROM ${schema}.step_slot s WHERE ${OF_LIMIT} AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.epoch = $6 AND s.turn <= $7;
-  PERFORM ${schema}.settle_slots_1($1, $2, $3);
-  others := ${schema}.promote_slots_1($1, $2, $3, NULL, ARRAY[$4], NULL, NULL);
-  PERFORM ${schema}.call_all_1(others.called, others.since);
+  PERFORM ${schema}.settle_slots($1, $2, $3);
+  others := ${schema}.promote_slots($1, $2, $3, NULL, ARRAY[$4], NULL, NULL);
+  PERFORM ${schema}.call_all(others.called, others.since);
   -- The row of a key that is not in use. That of a limit without a key stays.
   IF $3 <> '' AND NOT EXISTS (SELECT FROM ${schema}.step_slot s WHERE ${OF_LIMIT}) THEN
     DELETE FROM ${schema}.step_limit s WHERE ${OF_LIMIT};
@@ -231,7 +231,7 @@ END $function$`;
  * not among them is gone for that version, and nothing of it waits any more.
  */
 const sweep = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.sweep_slots_1(text[], int[], text[], int[], text[], int[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.sweep_slots(text[], int[], text[], int[], text[], int[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   swept record;
@@ -244,12 +244,12 @@ BEGIN
     WHERE s.saga = ANY($1) AND (${isWithin('s.checked_at', SWEEP_INTERVAL_MS)}) IS NOT TRUE
     ORDER BY s.checked_at LIMIT ${SWEPT} FOR UPDATE SKIP LOCKED
   LOOP
-    PERFORM ${schema}.settle_slots_1(swept.saga, swept.step, swept.key);
+    PERFORM ${schema}.settle_slots(swept.saga, swept.step, swept.key);
     SELECT p.called, p.since INTO others FROM (
       SELECT array_agg(v.version) AS versions, array_agg(coalesce((SELECT w.count FROM unnest($3, $4, $5, $6) AS w(saga, version, step, count)
         WHERE w.saga = v.saga AND w.version = v.version AND w.step = swept.step LIMIT 1), 2147483647)) AS counts
       FROM unnest($1, $2) AS v(saga, version) WHERE v.saga = swept.saga) l
-    CROSS JOIN LATERAL ${schema}.promote_slots_1(swept.saga, swept.step, swept.key, l.versions, l.counts, NULL, NULL) p;
+    CROSS JOIN LATERAL ${schema}.promote_slots(swept.saga, swept.step, swept.key, l.versions, l.counts, NULL, NULL) p;
     called := called || others.called;
     since := since || others.since;
     IF EXISTS (SELECT FROM ${schema}.step_slot s WHERE s.saga = swept.saga AND s.step = swept.step AND s.key = swept.key) THEN
@@ -259,5 +259,5 @@ BEGIN
       DELETE FROM ${schema}.step_limit s WHERE s.saga = swept.saga AND s.step = swept.step AND s.key = swept.key;
     END IF;
   END LOOP;
-  PERFORM ${schema}.call_all_1(called, since);
+  PERFORM ${schema}.call_all(called, since);
 END $function$`;

@@ -6,7 +6,7 @@ import { PINNED } from './pinned-plan.js';
 export const TASKS_ARGUMENTS = 6;
 
 /**
- * tasks_1: stores which steps of these sagas wait for an operator's decision: all of them, in place of those that are
+ * tasks: stores which steps of these sagas wait for an operator's decision: all of them, in place of those that are
  * stored. Called after the checkpoints, in the same statement, and only for those that change it: sagas without approvals
  * never call it.
  *
@@ -18,7 +18,7 @@ export const TASKS_ARGUMENTS = 6;
  * wait, in ms since the epoch.
  */
 export const tasksFunction = (schema: string): string => `
-CREATE OR REPLACE FUNCTION ${schema}.tasks_1(uuid[], int[], int[], uuid[], text[], float8[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION ${schema}.tasks(uuid[], int[], int[], uuid[], text[], float8[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
 DECLARE
   saved uuid[];

@@ -1,7 +1,4 @@
-/** The name of the schema in a frozen text: no SQL of a migration has it otherwise. */
-export const SCHEMA_NAME = '{schema}';
-
-/** The statements of a migration, in their order. The schema's name is `{schema}` in a frozen text. */
+/** The statements of a migration, in their order. */
 export interface MigrationSql {
   readonly up: readonly string[];
   readonly down: readonly string[];
@@ -16,9 +13,4 @@ export interface PartitionSql {
   /** The reverse: drops the functions of partitioned tables and restores the others. */
   readonly undoFunctions: readonly string[];
   readonly undoTables: readonly string[];
-}
-
-/** Returns a frozen text for a schema, whose name was checked: it becomes part of the SQL as it is. */
-export function forSchema(frozen: string, schema: string): string {
-  return frozen.replaceAll(SCHEMA_NAME, () => schema);
 }
