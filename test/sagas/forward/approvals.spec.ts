@@ -179,8 +179,8 @@ describe('approve() and reject() answer clearly', () => {
 
   test.each<[string, unknown, string]>([
     ['nobody', {}, 'by is undefined; give the name of the operator'],
-    ['nothing', undefined, 'the decision is undefined'],
-    ['a comment that is none', { by: 'ann', comment: 1 }, 'comment must be a string'],
+    ['nothing', undefined, 'by is undefined; give the name of the operator'],
+    ['a comment that is none', { by: 'ann', comment: 1 }, 'comment is 1; give a string'],
   ])('when it is given %s', async (_, decision, message) => {
     const { sagas } = await apps.start({ sagas: [PayoutSaga] });
     const call = sagas.approve(randomUUID(), 'release', decision as typeof ANN);

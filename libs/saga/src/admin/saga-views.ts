@@ -9,7 +9,7 @@ import { describeWait } from '../nest/views/describe-wait.js';
 import type { SagaSnapshot, SagaSummary } from '../nest/views/saga-snapshot.js';
 import type { HistoryEntry } from '../nest/views/saga-history.js';
 import { type TimelineEntry, timelineOf } from '../nest/views/timeline.js';
-import { isUuid } from '../nest/calls/start-options.js';
+import { isUuid } from '../engine/payload/storable-key.js';
 import { AdminAccess } from './admin-access.js';
 import { AdminRuntime } from './admin.runtime.js';
 import { allowedActions, type AllowedAction } from './allowed-actions.js';

@@ -1,5 +1,5 @@
 import type { SagaTarget } from '../nest/calls/saga-calls.js';
-import { isUuid } from '../nest/calls/start-options.js';
+import { isUuid } from '../engine/payload/storable-key.js';
 import type { OperatorSession } from './operator-session.js';
 import { UsageError } from './usage-error.js';
 

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { shown } from '../shared/shown-value.js';
+import { OptionReader, type OptionTable, withDefault } from '../definition/options/option-reader.js';
+import { readCall, withoutProblems } from '../definition/options/read-options.js';
 import { SagaValidationError } from '../errors.js';
-import { readOptions } from '../nest/calls/call-options.js';
+import { key } from '../nest/calls/call-kinds.js';
 import { NotedMeanwhile } from '../store/postgres/outbox/postgres-inbox.js';
-import { isKey, LONGEST_KEY } from '../engine/payload/storable-key.js';
 import type { JoinedTransaction } from '../store/postgres/connection/saga-database.js';
 import { committed, TransactionWatch } from '../store/postgres/connection/transaction-watch.js';
 import { MessagingRuntime } from './messaging.runtime.js';
@@ -13,6 +13,8 @@ export interface OnceOptions {
   /** The consumer of the message, 1 to 255 characters. Each consumer handles a message once. Default: `'default'`. */
   consumer?: string;
 }
+
+const ONCE_OPTIONS = { consumer: withDefault(key, 'default') } satisfies OptionTable<OnceOptions>;
 
 /** The result of `Inbox.once()`: the work's result, or `handled: false` if the message had already been handled. */
 export type Once<T> = { readonly handled: true; readonly result: T } | { readonly handled: false };
@@ -67,13 +69,10 @@ export class Inbox {
     work: (transaction: Own) => Promise<T> | T,
     options: OnceOptions | undefined,
   ): Promise<Once<T>> {
-    const { consumer = 'default' } = readOptions('once(): options', options, ['consumer']);
-    for (const [name, value] of Object.entries({ messageId, consumer })) {
-      if (!isKey(value))
-        throw new SagaValidationError(
-          `once(): ${name} is ${shown(value)}; give a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs.`,
-        );
-    }
+    const consumer = withoutProblems('once()', SagaValidationError, (report) => {
+      key.read(messageId, 'messageId', new OptionReader(report));
+      return readCall(ONCE_OPTIONS, options, report).consumer;
+    });
     const { databases } = await this.runtime.ready();
     const what = `Message '${messageId}'`;
     const within = async (own: unknown, joined: JoinedTransaction): Promise<Once<T>> => {

@@ -13,7 +13,7 @@ export { RETENTION_INTERVAL } from './retention.js';
 export { type DeadMessage, type DeadMessagesFilter, Outbox } from './outbox.js';
 export { Inbox, type Once, type OnceOptions } from './inbox.js';
 export { DurableEvent } from './handling/durable-event.decorator.js';
-export type { DurableEventOptions } from './handling/durable-event-options.js';
+export type { DurableEventOptions } from './handling/durable-settings.js';
 export { SagaReply, type SagaReplyOptions } from './handling/saga-reply.decorator.js';
 export { Incoming } from './handling/incoming.decorator.js';
 export { type IncomingMessage, incomingMessage } from './handling/incoming-message.js';

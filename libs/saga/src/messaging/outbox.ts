@@ -5,9 +5,11 @@ import { shown } from '../shared/shown-value.js';
 import { SagaStateError, SagaValidationError } from '../errors.js';
 import { type OutgoingMessage, outgoingMessage } from '../engine/payload/outgoing-message.js';
 import { partsOf, TRACEPARENT, traceOfSaga, traceparentOf } from '../engine/observe/trace-context.js';
-import { readOptions } from '../nest/calls/call-options.js';
+import { type Kind, optional, type OptionTable } from '../definition/options/option-reader.js';
+import { readOptions } from '../definition/options/read-options.js';
+import { CURSOR_RULE, pageSize } from '../nest/calls/call-kinds.js';
 import type { Page } from '../nest/calls/saga-filter.js';
-import { isUuid } from '../nest/calls/start-options.js';
+import { isUuid } from '../engine/payload/storable-key.js';
 import type { DeadMessage as StoredDeadMessage } from '../store/postgres/outbox/postgres-outbox.js';
 import { handledMessage } from './handling/handled-message.js';
 import { oldestFirst } from './databases/merge-dead.js';
@@ -50,7 +52,17 @@ export interface DeadMessagesFilter {
   cursor?: string;
 }
 
-const LONGEST_PAGE = 1_000;
+const cursorPlace: Kind<string, { deadAt: string; id: string }> = {
+  read: (value, option, reader) => {
+    const [deadAt = '', id = ''] = typeof value === 'string' ? value.split('~', 2) : [];
+    if (isUuid(id) && !Number.isNaN(Date.parse(deadAt))) return { deadAt, id };
+    return reader.refuse(value, option, CURSOR_RULE);
+  },
+};
+const DEAD_FILTER = {
+  limit: pageSize,
+  cursor: optional(cursorPlace),
+} satisfies OptionTable<DeadMessagesFilter>;
 
 /** Publishes messages that are sent if, and only if, a transaction commits. */
 @Injectable()
@@ -101,13 +113,8 @@ export class Outbox {
    * long as the page has a `next`.
    */
   async dead(filter?: DeadMessagesFilter): Promise<Page<DeadMessage>> {
-    const { limit = 50, cursor } = readOptions('dead(): filter', filter, ['limit', 'cursor']);
-    if (!Number.isInteger(limit) || limit < 1 || limit > LONGEST_PAGE)
-      throw new SagaValidationError(
-        `dead(): limit is ${shown(limit)}; give a whole number from 1 to ${LONGEST_PAGE}.`,
-      );
+    const { limit, cursor: after } = readOptions('dead()', DEAD_FILTER, filter, 'filter');
     const { databases } = await this.runtime.ready();
-    const after = cursor === undefined ? undefined : readCursor(cursor);
     const { answers, unavailable } = await databases.ask(({ outbox }) => outbox.dead(limit, after));
     const { rows, more } = oldestFirst(answers, limit);
     const last = rows.at(-1);
@@ -175,15 +182,6 @@ export class Outbox {
 function shownDead({ payload, ...message }: StoredDeadMessage): DeadMessage {
   const { deadAtText: _, more: __, ...rest } = message;
   return { ...rest, payload: JSON.parse(payload) as unknown };
-}
-
-function readCursor(cursor: string): { deadAt: string; id: string } {
-  const [deadAt = '', id = ''] = typeof cursor === 'string' ? cursor.split('~', 2) : [];
-  if (!isUuid(id) || Number.isNaN(Date.parse(deadAt)))
-    throw new SagaValidationError(
-      `dead(): cursor is ${shown(cursor)}; give the \`next\` of the previous page.`,
-    );
-  return { deadAt, id };
 }
 
 function readIds(ids: readonly string[], call: string): readonly string[] {

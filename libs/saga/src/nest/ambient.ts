@@ -40,7 +40,8 @@ export function tagsWith(
   const found = ambient?.tags?.();
   if (found === undefined) return given;
   const tags = readTags(found);
-  if (!tags) throw new SagaValidationError(`start(): ambient.tags() returned ${shown(found)}; ${TAGS_RULE}.`);
+  if (!tags)
+    throw new SagaValidationError(`start(): ambient.tags() returned ${shown(found)}; give ${TAGS_RULE}.`);
   return { ...tags, ...given };
 }
 

@@ -256,6 +256,12 @@ const OPTIONS = {
   partitions: optional(partitionPeriod),
   ambient: optional(kind.object(AMBIENT_OPTIONS, 'an object such as { transaction: () => … }')),
 } satisfies OptionTable<SagaModuleOptions>;
+/** The options of SagaModule that `SagaTest` has, too. */
+export const TEST_OPTIONS = {
+  retry: OPTIONS.retry,
+  compensationRetry: OPTIONS.compensationRetry,
+  maxPayloadBytes: optional(whole),
+};
 /** The environment variable that operators override `onDrift` by. */
 const DRIFT_VARIABLE = 'SAGA_ON_DRIFT';
 

@@ -1,3 +1,5 @@
+import * as kind from '../definition/options/kinds.js';
+import { optional, type OptionTable } from '../definition/options/option-reader.js';
 import { canBeUndone, type SagaGraph } from '../definition/graph/saga-graph.js';
 import { SagaError, StepRejectedError } from '../errors.js';
 import { descendantsOf } from '../machine/graph-relations.js';
@@ -23,6 +25,10 @@ export interface EveryFailureOptions {
   /** Called before each run, for example to reset fakes. Default: nothing. */
   readonly beforeEach?: (point: FailurePoint) => unknown;
 }
+
+export const EVERY_FAILURE_OPTIONS = {
+  beforeEach: optional(kind.func<(point: FailurePoint) => unknown>()),
+} satisfies OptionTable<EveryFailureOptions>;
 
 /** The failure cases that were run, and the problems of each. `String(report)` is a readable text. */
 export interface FailureReport {

@@ -12,16 +12,23 @@ import { DiscoveryModule, NestFactory } from '@nestjs/core';
 import { buildSagaGraph } from '../definition/build/build-saga-graph.js';
 import { type Duration, toMilliseconds } from '../definition/options/duration.js';
 import type { InputOf } from '../definition/types/contexts.js';
-import { shown } from '../shared/shown-value.js';
-import { SagaConfigurationError, SagaValidationError } from '../errors.js';
-import { readOptions } from '../nest/calls/call-options.js';
+import { SagaConfigurationError } from '../errors.js';
+import * as kind from '../definition/options/kinds.js';
+import { optional } from '../definition/options/option-reader.js';
+import { readOptions } from '../definition/options/read-options.js';
 import { SagaExplorer } from '../nest/discovery/saga.explorer.js';
-import { type ResolvedSagaOptions, type SagaModuleOptions, withDefaults } from '../nest/saga.options.js';
+import {
+  type ResolvedSagaOptions,
+  type SagaModuleOptions,
+  TEST_OPTIONS,
+  withDefaults,
+} from '../nest/saga.options.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { SagaRegistry } from '../nest/discovery/saga.registry.js';
 import type { StartOptions } from '../nest/calls/start-options.js';
 import { injectedSagaService } from './current-call.js';
 import {
+  EVERY_FAILURE_OPTIONS,
   type EveryFailureOptions,
   type FailureCheck,
   FailureMatrix,
@@ -39,6 +46,15 @@ type MethodOf<S> = Extract<
   { [K in keyof S]: S[K] extends (...args: never[]) => unknown ? K : never }[keyof S],
   string
 >;
+
+const FAULT_OPTIONS = {
+  times: optional(
+    kind.checked<number>(
+      (times) => times === Infinity || (Number.isInteger(times) && times >= 1),
+      'give a whole number from 1',
+    ),
+  ),
+};
 
 interface Script {
   readonly faults: readonly Fault[];
@@ -150,12 +166,7 @@ export class SagaTest<S> {
 
   /** Sets options of SagaModule.forRoot: `retry`, `compensationRetry`, `maxPayloadBytes`. */
   options(options: Pick<SagaModuleOptions, 'retry' | 'compensationRetry' | 'maxPayloadBytes'>): SagaTest<S> {
-    const given = readOptions('options(): options', options, [
-      'retry',
-      'compensationRetry',
-      'maxPayloadBytes',
-    ]);
-    return this.with({ options: given });
+    return this.with({ options: readOptions('options()', TEST_OPTIONS, options) });
   }
 
   /**
@@ -265,7 +276,7 @@ export class SagaTest<S> {
     options?: EveryFailureOptions,
   ): Promise<FailureReport> {
     const registry = await this.setting.registry();
-    const given = readOptions('everyFailure(): options', options, ['beforeEach']);
+    const given = readOptions('everyFailure()', EVERY_FAILURE_OPTIONS, options);
     const matrix = new FailureMatrix<S>(registry.latest(this.saga), async (script) => {
       const run = await this.scripted({
         faults: [...script.faults, ...this.script.faults],
@@ -318,9 +329,7 @@ export class SagaTest<S> {
 
   private faulty(fault: Omit<Fault, 'times'>, options: { times?: number } | undefined): SagaTest<S> {
     const call = fault.kind === 'failing' ? 'failing' : 'timingOut';
-    const { times = Infinity } = readOptions(`${call}(): options`, options, ['times']);
-    if (times !== Infinity && !(Number.isInteger(times) && times >= 1))
-      throw new SagaValidationError(`${call}(): times is ${shown(times)}; give a whole number from 1.`);
+    const { times = Infinity } = readOptions(`${call}()`, FAULT_OPTIONS, options);
     return this.scripted({ faults: [...this.script.faults, { ...fault, times }] });
   }
 

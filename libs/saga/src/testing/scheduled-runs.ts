@@ -1,6 +1,12 @@
 import { SagaValidationError } from '../errors.js';
 import { decodePayload } from '../engine/payload/payload.js';
-import { readOptions } from '../nest/calls/call-options.js';
+import {
+  type Kind,
+  type OptionsRead,
+  type OptionTable,
+  required,
+} from '../definition/options/option-reader.js';
+import { readCall, withoutProblems } from '../definition/options/read-options.js';
 import type { SagaOutcome } from '../nest/views/saga-snapshot.js';
 import { toOutcome } from '../nest/views/to-snapshot.js';
 import { shown } from '../shared/shown-value.js';
@@ -26,19 +32,21 @@ export interface ScheduledRun<S> {
   readonly outcome: SagaOutcome<S>;
 }
 
-/** @throws SagaValidationError for a period that is none */
-export function readPeriod(given: TestPeriod): { readonly from: number; readonly until: number } {
-  const { from, until } = readOptions<TestPeriod>('ticks(): period', given, ['from', 'until']);
-  const [first, last] = [timeOf('from', from), timeOf('until', until)];
-  if (first < last) return { from: first, until: last };
-  throw new SagaValidationError(`ticks(): until is ${shown(until)}; give a time after from.`);
-}
+const moment: Kind<Date | string, number> = {
+  read: (value, option, reader) => {
+    const time = value instanceof Date || typeof value === 'string' ? new Date(value).getTime() : NaN;
+    return Number.isNaN(time) ? reader.refuse(value, option, 'give a Date, or a time in ISO 8601') : time;
+  },
+};
+const PERIOD = { from: required(moment), until: required(moment) } satisfies OptionTable<TestPeriod>;
 
-function timeOf(name: string, given: unknown): number {
-  const isTime = given instanceof Date || typeof given === 'string';
-  const time = isTime ? new Date(given).getTime() : NaN;
-  if (!Number.isNaN(time)) return time;
-  throw new SagaValidationError(`ticks(): ${name} is ${shown(given)}; give a Date, or a time in ISO 8601.`);
+/** @throws SagaValidationError for a period that is none */
+export function readPeriod(given: TestPeriod): OptionsRead<typeof PERIOD> {
+  return withoutProblems('ticks()', SagaValidationError, (report) => {
+    const period = readCall(PERIOD, given, report, 'period');
+    if (period.from >= period.until) report(`until is ${shown(given.until)}`, 'give a time after from');
+    return period;
+  });
 }
 
 export async function scheduledRuns<S>(world: TestWorld, saga: string): Promise<ScheduledRun<S>[]> {

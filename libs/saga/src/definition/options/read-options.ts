@@ -36,7 +36,15 @@ export function readOptions<Table extends AnyTable>(
   given: unknown,
   what = 'options',
 ): OptionsRead<Table> {
-  return withoutProblems(call, SagaValidationError, (report) =>
-    new OptionReader(report, '', `${what}: `).read(table, given === undefined ? {} : given, what),
-  );
+  return withoutProblems(call, SagaValidationError, (report) => readCall(table, given, report, what));
+}
+
+/** Returns the options of a call, or of a part of it, which may be left out. */
+export function readCall<Table extends AnyTable>(
+  table: Table,
+  given: unknown,
+  report: Report,
+  what = 'options',
+): OptionsRead<Table> {
+  return new OptionReader(report, '', `${what}: `).read(table, given === undefined ? {} : given, what);
 }

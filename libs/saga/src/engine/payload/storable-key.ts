@@ -14,3 +14,10 @@ export function isKey(value: unknown, longest = LONGEST_KEY): value is string {
     value.isWellFormed()
   );
 }
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** A text that PostgreSQL takes for a uuid. */
+export function isUuid(value: unknown): value is string {
+  return typeof value === 'string' && UUID.test(value);
+}

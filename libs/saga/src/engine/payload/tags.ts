@@ -6,7 +6,7 @@ import { isKey, LONGEST_KEY } from './storable-key.js';
 export const KEY_RULE = `a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`;
 /** Tags of one saga: each is in its row, in an index, and in every list. */
 const MOST_TAGS = 100;
-export const TAGS_RULE = `tags must be an object of at most ${MOST_TAGS} entries, whose keys and values are each ${KEY_RULE}`;
+export const TAGS_RULE = `an object of at most ${MOST_TAGS} entries, whose keys and values are each ${KEY_RULE}`;
 
 export type Tags = Readonly<Record<string, string>>;
 
@@ -45,7 +45,7 @@ function readTagChanges(given: unknown): TagChanges {
     return Object.fromEntries(entries);
   const wrong = entries?.find(([key, value]) => !isKey(key) || !isChange(value));
   const what = wrong ? `${shown(wrong[0])} is ${shown(wrong[1])}` : `they are ${shown(given)}`;
-  throw new SagaValidationError(`setTags(): ${TAGS_RULE}, or null to remove the tag; ${what}.`);
+  throw new SagaValidationError(`setTags(): tags must be ${TAGS_RULE}, or null to remove the tag; ${what}.`);
 }
 
 /** The tags after some changes, the oldest first. */

@@ -1,9 +1,15 @@
 import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { readOptions } from '../../nest/calls/call-options.js';
+import { readCall, withoutProblems } from '../../definition/options/read-options.js';
+import { SagaValidationError } from '../../errors.js';
 import { DurableInterceptor } from './durable.interceptor.js';
-import { DURABLE_EVENT_OPTIONS, type DurableEventOptions } from './durable-event-options.js';
-import { DURABLE_EVENT, type DurableSettings, durableSettings } from './durable-settings.js';
+import {
+  DURABLE_EVENT,
+  DURABLE_EVENT_OPTIONS,
+  type DurableEventOptions,
+  type DurableSettings,
+  durableSettings,
+} from './durable-settings.js';
 
 /** The options that make an MQTT broker deliver each message at least once. */
 const AT_LEAST_ONCE = { qos: 1 };
@@ -16,9 +22,10 @@ const AT_LEAST_ONCE = { qos: 1 };
  * @throws SagaValidationError for an unknown or an invalid option
  */
 export function DurableEvent(topic: string, options: DurableEventOptions = {}): MethodDecorator {
-  const owner = `@DurableEvent('${topic}')`;
-  const given = readOptions(owner, options, DURABLE_EVENT_OPTIONS);
-  return durable(durableSettings(topic, given, owner), given);
+  return withoutProblems(`@DurableEvent('${topic}')`, SagaValidationError, (report) => {
+    const given = readCall(DURABLE_EVENT_OPTIONS, options, report);
+    return durable(durableSettings(topic, given, report), given);
+  });
 }
 
 export function durable(settings: DurableSettings, { extras }: DurableEventOptions): MethodDecorator {

@@ -1,8 +1,39 @@
-import { LONGEST_TIMER, toMilliseconds } from '../../definition/options/duration.js';
+import { LONGEST_TIMER, type Duration } from '../../definition/options/duration.js';
+import * as kind from '../../definition/options/kinds.js';
+import {
+  optional,
+  type OptionsRead,
+  type OptionTable,
+  withDefault,
+} from '../../definition/options/option-reader.js';
 import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
-import { SagaValidationError } from '../../errors.js';
-import { shown } from '../../shared/shown-value.js';
-import type { DurableEventOptions } from './durable-event-options.js';
+import type { Report } from '../../shared/diagnostic.js';
+
+/** Options of `@DurableEvent`, beside the topic. */
+export interface DurableEventOptions {
+  /** The delay before the broker redelivers a message whose handler failed. Default: `'1s'`. */
+  readonly redeliverAfter?: Duration;
+  /**
+   * How often a process calls the handler with a message. After the last failure the message is published to
+   * `deadLetters`, and acknowledged. It requires SagaMessagingModule. Each process counts by itself. Default: until it
+   * succeeds.
+   */
+  readonly attempts?: number;
+  /**
+   * The topic of messages whose `attempts` are exhausted. Required if the topic of the handler has wildcards. The headers
+   * `dead-letter-topic`, `dead-letter-id` and `dead-letter-error` say what they are. Default: the topic and `.dead`.
+   */
+  readonly deadLetters?: string;
+  /** Options of the transport, as in `@EventPattern`: `{ queue }` of NATS, `{ qos }` of MQTT. Default: `{ qos: 1 }`. */
+  readonly extras?: Record<string, unknown>;
+}
+
+export const DURABLE_EVENT_OPTIONS = {
+  redeliverAfter: withDefault(kind.duration({ longest: LONGEST_TIMER }), '1s'),
+  attempts: optional(kind.count()),
+  deadLetters: optional(kind.checked<string>(isKey, `give a topic of 1 to ${LONGEST_KEY} characters`)),
+  extras: optional(kind.anything<Record<string, unknown>>()),
+} satisfies OptionTable<DurableEventOptions>;
 
 /** What DurableInterceptor goes by. */
 export interface DurableSettings {
@@ -22,36 +53,21 @@ export const DURABLE_EVENT = 'nestjs-durable-saga:durable-event';
 /** The parts of a pattern that stand for any topic, of NATS, MQTT and RabbitMQ. */
 const WILDCARD = /[*+#>]/;
 
-/**
- * Returns the settings of a handler.
- * @param owner the decorator, for messages
- * @throws SagaValidationError
- */
+/** Returns the settings of a handler. Reports options that do not go together. */
 export function durableSettings(
   topic: string,
-  { redeliverAfter = '1s', attempts, deadLetters }: DurableEventOptions,
-  owner: string,
+  { redeliverAfter, attempts, deadLetters }: OptionsRead<typeof DURABLE_EVENT_OPTIONS>,
+  report: Report,
 ): DurableSettings {
-  const settings = {
-    topic,
-    redeliverAfter: toMilliseconds(redeliverAfter, `${owner} redeliverAfter`, LONGEST_TIMER),
-  };
   if (attempts === undefined) {
-    if (deadLetters === undefined) return settings;
-    throw new SagaValidationError(
-      `${owner}: deadLetters is set, but attempts is not; set both, or remove it.`,
-    );
+    if (deadLetters !== undefined)
+      report('deadLetters is set, but attempts is not', 'set both, or remove it');
+    return { topic, redeliverAfter };
   }
-  if (!Number.isInteger(attempts) || attempts < 1)
-    throw new SagaValidationError(`${owner}: attempts is ${shown(attempts)}; give a whole number from 1.`);
   if (deadLetters === undefined && WILDCARD.test(topic))
-    throw new SagaValidationError(
-      `${owner}: attempts is set, and the topic has wildcards; set deadLetters to the topic of dead letters.`,
-    );
+    report('attempts is set, and the topic has wildcards', 'set deadLetters to the topic of dead letters');
   const dead = deadLetters ?? `${topic}.dead`;
   if (!isKey(dead))
-    throw new SagaValidationError(
-      `${owner}: deadLetters is ${shown(dead)}; give a topic of 1 to ${LONGEST_KEY} characters.`,
-    );
-  return { ...settings, attempts, deadLetters: dead };
+    report(`the topic of dead letters is longer than ${LONGEST_KEY} characters`, 'set deadLetters');
+  return { topic, redeliverAfter, attempts, deadLetters: dead };
 }

@@ -1,16 +1,20 @@
-import { shown } from '../../shared/shown-value.js';
-import { signalNameFlaw } from '../../definition/options/signal-name.js';
+import { type OptionTable, required } from '../../definition/options/option-reader.js';
+import { readCall, withoutProblems } from '../../definition/options/read-options.js';
+import { signalName } from '../../definition/options/signal-name.js';
 import { SagaValidationError } from '../../errors.js';
-import { readOptions } from '../../nest/calls/call-options.js';
 import { durable } from './durable-event.decorator.js';
-import { DURABLE_EVENT_OPTIONS, type DurableEventOptions } from './durable-event-options.js';
-import { durableSettings } from './durable-settings.js';
+import { DURABLE_EVENT_OPTIONS, type DurableEventOptions, durableSettings } from './durable-settings.js';
 
 /** Options of `@SagaReply`, beside the topic. */
 export interface SagaReplyOptions extends DurableEventOptions {
   /** The signal of the reply, as in `@WaitFor({ signal })`. */
   readonly signal: string;
 }
+
+const REPLY_OPTIONS = {
+  ...DURABLE_EVENT_OPTIONS,
+  signal: required(signalName),
+} satisfies OptionTable<SagaReplyOptions>;
 
 /**
  * Handles replies to sagas. It works as `@DurableEvent`, and the method's result becomes the payload of a signal to the
@@ -20,10 +24,8 @@ export interface SagaReplyOptions extends DurableEventOptions {
  * @throws SagaValidationError for an unknown option, an invalid name of a signal, or an invalid option
  */
 export function SagaReply(topic: string, options: SagaReplyOptions): MethodDecorator {
-  const owner = `@SagaReply('${topic}')`;
-  const given = readOptions(owner, options, ['signal', ...DURABLE_EVENT_OPTIONS]);
-  const flaw = signalNameFlaw(given.signal);
-  if (flaw !== undefined)
-    throw new SagaValidationError(`${owner}: signal is ${shown(given.signal)}; ${flaw}.`);
-  return durable({ ...durableSettings(topic, given, owner), signal: given.signal! }, given);
+  return withoutProblems(`@SagaReply('${topic}')`, SagaValidationError, (report) => {
+    const given = readCall(REPLY_OPTIONS, options, report);
+    return durable({ ...durableSettings(topic, given, report), signal: given.signal }, given);
+  });
 }

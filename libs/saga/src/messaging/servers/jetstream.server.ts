@@ -1,10 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
-import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/options/duration.js';
-import { SagaConfigurationError } from '../../errors.js';
-import { readOptions } from '../../nest/calls/call-options.js';
+import { type Duration, LONGEST_TIMER } from '../../definition/options/duration.js';
+import * as kind from '../../definition/options/kinds.js';
+import {
+  optional,
+  type OptionsRead,
+  type OptionTable,
+  required,
+  withDefault,
+} from '../../definition/options/option-reader.js';
+import { readOptions } from '../../definition/options/read-options.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
-import { ensureStream, ifMissing, type JetStreamStream, readStream } from '../transports/jetstream-stream.js';
+import { ensureStream, ifMissing, type JetStreamStream, STREAM } from '../transports/jetstream-stream.js';
 import {
   type ConsumerMessages,
   type JetStreamManager,
@@ -44,10 +51,15 @@ export interface JetStreamServerOptions {
   readonly consumerConfig?: object;
 }
 
-const OPTIONS = [
-  ...(['connection', 'stream', 'consumer', 'concurrency'] as const),
-  ...(['ackWait', 'redeliverAfter', 'consumerConfig'] as const),
-] satisfies (keyof JetStreamServerOptions)[];
+const OPTIONS = {
+  connection: optional(kind.anything<NatsConnectionOptions>()),
+  stream: required(STREAM),
+  consumer: required(kind.text),
+  concurrency: withDefault(kind.count(), 100),
+  ackWait: withDefault(kind.duration({ longest: LONGEST_TIMER }), '30s'),
+  redeliverAfter: withDefault(kind.duration({ longest: LONGEST_TIMER }), '1s'),
+  consumerConfig: optional(kind.anything<object>()),
+} satisfies OptionTable<JetStreamServerOptions>;
 const RETRY = 1_000;
 const NANOSECONDS = 1_000_000;
 
@@ -61,10 +73,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   override readonly transportId = Symbol.for('nestjs-durable-saga:jetstream');
   /** Prevents Nest from logging a failure that this server handles. */
   override readonly propagatesEventHandlerErrors = true;
-  private readonly settings: JetStreamServerOptions;
-  private readonly ackWait: number;
-  private readonly redeliverAfter: number;
-  private readonly concurrency: number;
+  private readonly settings: OptionsRead<typeof OPTIONS>;
   private connection: NatsConnection | undefined;
   private messages: ConsumerMessages | undefined;
   private readonly inProgress = new Set<Promise<void>>();
@@ -72,23 +81,10 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   private filters = true;
   private readonly closing = new AbortController();
 
-  /** @throws SagaConfigurationError, SagaValidationError for invalid options */
+  /** @throws SagaValidationError for invalid options */
   constructor(options: JetStreamServerOptions) {
     super();
-    const given = readOptions('JetStreamServer', options, OPTIONS) as JetStreamServerOptions;
-    const settings = { ...given, stream: readStream('JetStreamServer', given.stream) };
-    this.settings = settings;
-    this.ackWait = toMilliseconds(settings.ackWait ?? '30s', 'JetStreamServer: ackWait', LONGEST_TIMER);
-    this.redeliverAfter = toMilliseconds(
-      settings.redeliverAfter ?? '1s',
-      'JetStreamServer: redeliverAfter',
-      LONGEST_TIMER,
-    );
-    this.concurrency = settings.concurrency ?? 100;
-    if (!Number.isInteger(this.concurrency) || this.concurrency < 1)
-      throw new SagaConfigurationError(
-        `JetStreamServer: concurrency is ${String(settings.concurrency)}; give a whole number from 1.`,
-      );
+    this.settings = readOptions('JetStreamServer', OPTIONS, options);
   }
 
   async listen(callback: (error?: unknown) => void): Promise<void> {
@@ -148,7 +144,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
 
   private async makeConsumer(manager: JetStreamManager, filter: object): Promise<void> {
     const { stream, consumer, consumerConfig } = this.settings;
-    const config = { ...consumerConfig, ...filter, ack_wait: this.ackWait * NANOSECONDS };
+    const config = { ...consumerConfig, ...filter, ack_wait: this.settings.ackWait * NANOSECONDS };
     const there = await manager.consumers.info(stream.name, consumer).catch(ifMissing);
     if (there) return void (await manager.consumers.update(stream.name, consumer, config));
     await manager.consumers.add(stream.name, {
@@ -165,11 +161,11 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
       try {
         const client = jetstream(this.connection!);
         const source = await client.consumers.get(stream.name, consumer);
-        this.messages = await source.consume({ max_messages: this.concurrency });
+        this.messages = await source.consume({ max_messages: this.settings.concurrency });
         for await (const message of this.messages) {
           const handled: Promise<void> = this.handle(message).finally(() => this.inProgress.delete(handled));
           this.inProgress.add(handled);
-          if (this.inProgress.size >= this.concurrency) await Promise.race(this.inProgress);
+          if (this.inProgress.size >= this.settings.concurrency) await Promise.race(this.inProgress);
         }
       } catch (error) {
         if (!signal.aborted)
@@ -180,7 +176,10 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   }
 
   private async handle(message: JetStreamMessage): Promise<void> {
-    const working = setInterval(() => this.answer(message, () => message.working()), this.ackWait / 2);
+    const working = setInterval(
+      () => this.answer(message, () => message.working()),
+      this.settings.ackWait / 2,
+    );
     let answer = () => message.ack();
     try {
       await this.runHandlers(message);
@@ -190,7 +189,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
         `Handling a message of '${message.subject}' failed; JetStream redelivers it: ${reason}`,
         stack,
       );
-      answer = () => message.nak(this.redeliverAfter);
+      answer = () => message.nak(this.settings.redeliverAfter);
     } finally {
       clearInterval(working);
     }

@@ -1,5 +1,7 @@
 import { ClientKafka, ClientMqtt, ClientNats, ClientRMQ } from '@nestjs/microservices';
-import { readOptions } from '../../nest/calls/call-options.js';
+import * as kind from '../../definition/options/kinds.js';
+import { withDefault } from '../../definition/options/option-reader.js';
+import { readOptions } from '../../definition/options/read-options.js';
 import type { MessageTransport, RelayedMessage } from '../relay/message-transport.js';
 import { KafkaSender } from './kafka-sender.js';
 import { MqttSender } from './mqtt-sender.js';
@@ -8,6 +10,8 @@ import { RmqSender } from './rmq-sender.js';
 import type { ClientSender } from './client-sender.js';
 import { emitted, type EventClient } from './emitted.js';
 import { envelopeOf } from './envelope.js';
+
+const OPTIONS = { close: withDefault(kind.flag, true) };
 
 /**
  * Sends messages through a client of `@nestjs/microservices`:
@@ -31,8 +35,7 @@ export class ClientProxyTransport implements MessageTransport {
     /** Close the client when the application stops; default true. */
     options: { readonly close?: boolean } = {},
   ) {
-    const { close = true } = readOptions('ClientProxyTransport: options', options, ['close']);
-    this.closes = close;
+    this.closes = readOptions('ClientProxyTransport', OPTIONS, options).close;
     this.sender = senderOf(client);
   }
 

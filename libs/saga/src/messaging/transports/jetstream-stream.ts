@@ -1,6 +1,5 @@
-import { shown } from '../../shared/shown-value.js';
-import { SagaValidationError } from '../../errors.js';
-import { readOptions } from '../../nest/calls/call-options.js';
+import * as kind from '../../definition/options/kinds.js';
+import { optional, type OptionTable, required } from '../../definition/options/option-reader.js';
 import type { JetStreamManager } from './nats-packages.js';
 
 /** A stream of NATS JetStream. */
@@ -16,16 +15,14 @@ export interface JetStreamStream {
   readonly config?: object;
 }
 
-/** Validates a stream. @throws SagaValidationError if it has no name or subjects, or an unknown option */
-export function readStream(owner: string, given: JetStreamStream): JetStreamStream {
-  const stream = readOptions(`${owner}: stream`, given, ['name', 'subjects', 'config']);
-  const { name, subjects } = stream;
-  if (typeof name !== 'string' || !Array.isArray(subjects))
-    throw new SagaValidationError(
-      `${owner}: stream is ${shown(given)}; give { name, subjects: ['orders.>'] }.`,
-    );
-  return stream as JetStreamStream;
-}
+export const STREAM = kind.object(
+  {
+    name: required(kind.text),
+    subjects: required(kind.checked<readonly string[]>(Array.isArray, "give an array such as ['orders.>']")),
+    config: optional(kind.anything<object>()),
+  } satisfies OptionTable<JetStreamStream>,
+  "{ name, subjects: ['orders.>'] }",
+);
 
 /** For the `catch` of a question for a stream or a consumer: undefined if the server does not have it. */
 export function ifMissing(error: unknown): undefined {

@@ -1,7 +1,9 @@
 import { MessageRefusedError } from '../../errors.js';
-import { readOptions } from '../../nest/calls/call-options.js';
+import * as kind from '../../definition/options/kinds.js';
+import { optional, type OptionTable } from '../../definition/options/option-reader.js';
+import { readOptions } from '../../definition/options/read-options.js';
 import type { MessageTransport, RelayedMessage } from '../relay/message-transport.js';
-import { ensureStream, type JetStreamStream, readStream } from './jetstream-stream.js';
+import { ensureStream, type JetStreamStream, STREAM } from './jetstream-stream.js';
 import {
   type JetStreamClient,
   loadJetStream,
@@ -18,6 +20,11 @@ export interface JetStreamTransportOptions {
   readonly stream?: JetStreamStream;
 }
 
+const OPTIONS = {
+  connection: optional(kind.anything<NatsConnectionOptions>()),
+  stream: optional(STREAM),
+} satisfies OptionTable<JetStreamTransportOptions>;
+
 /** Error codes of JetStream that are about the message: larger than the stream takes, or than the account may send. */
 const REFUSALS = [10054, 10097];
 
@@ -33,11 +40,7 @@ export class JetStreamTransport implements MessageTransport {
 
   /** @throws SagaValidationError for an unknown option */
   constructor(options: JetStreamTransportOptions = {}) {
-    const given = readOptions('JetStreamTransport', options, ['connection', 'stream']);
-    this.options = {
-      ...given,
-      ...(given.stream && { stream: readStream('JetStreamTransport', given.stream) }),
-    };
+    this.options = readOptions('JetStreamTransport', OPTIONS, options);
   }
 
   async send({ id, topic, payload, headers }: RelayedMessage): Promise<void> {

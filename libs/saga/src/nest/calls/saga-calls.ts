@@ -9,7 +9,6 @@ import {
 import type { Edit, ExistingSaga, StoreTarget } from '../../engine/ports/saga-store.js';
 import type { NewSaga, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
-import { isUuid } from './start-options.js';
 import type { Type } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/options/duration.js';
 import type { SagaOutcome } from '../views/saga-snapshot.js';
@@ -18,7 +17,7 @@ import { samePayload } from '../../engine/payload/payload.js';
 import { shown } from '../../shared/shown-value.js';
 import type { OperatorCall } from '../../engine/operate/operator-calls.js';
 import { readOptions } from './call-options.js';
-import { isKey } from '../../engine/payload/storable-key.js';
+import { isKey, isUuid } from '../../engine/payload/storable-key.js';
 
 /**
  * Identifies a saga by its id, or by its name and correlation id. With the class, calls return the types that it

@@ -1,13 +1,17 @@
 import type { Type } from '@nestjs/common';
-import { shown } from '../../shared/shown-value.js';
-import { SagaValidationError } from '../../errors.js';
-import type { StoreFilter } from '../../engine/ports/saga-store.js';
-import { isKey } from '../../engine/payload/storable-key.js';
+import * as kind from '../../definition/options/kinds.js';
+import {
+  type Kind,
+  optional,
+  type OptionsRead,
+  type OptionTable,
+} from '../../definition/options/option-reader.js';
+import { readOptions } from '../../definition/options/read-options.js';
 import { SAGA_STATUSES, type SagaStatus } from '../../definition/types/saga-status.js';
-import { readOptions } from './call-options.js';
+import { isUuid } from '../../engine/payload/storable-key.js';
+import type { StoreFilter } from '../../engine/ports/saga-store.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
-import { isUuid, storableTimeOf } from './start-options.js';
-import { KEY_RULE, readTags, TAGS_RULE } from '../../engine/payload/tags.js';
+import { CURSOR_RULE, key, pageSize, sagaClass, storableTime, tags } from './call-kinds.js';
 
 /** A filter for `SagaService.find()` and `bulk()`. A saga must match all fields that are set. */
 export interface SagaFilter {
@@ -63,30 +67,40 @@ export interface Page<T> {
   readonly unreachable?: readonly string[];
 }
 
-/** Items. */
-export const LONGEST_PAGE = 1_000;
 /** More can only be the same ones again. */
 const MOST_STATUSES = 1_000;
-const FILTERS = [
-  'saga',
-  'status',
-  'correlationId',
-  'tags',
-  'createdAfter',
-  'createdBefore',
-  'startedAt',
-  'endedAt',
-  'step',
-  'waitingFor',
-  'overdue',
-  'errorCode',
-  'limit',
-  'cursor',
-] as const satisfies (keyof SagaFilter)[];
+const statuses: Kind<SagaStatus | SagaStatus[], SagaStatus[]> = {
+  read: (value, option, reader) => {
+    const all: unknown[] = Array.isArray(value) ? value.slice(0, MOST_STATUSES) : [value];
+    if (all.every((one) => SAGA_STATUSES.includes(one as SagaStatus))) return all as SagaStatus[];
+    return reader.refuse(value, option, `give one of ${SAGA_STATUSES.join(', ')}, or several in an array`);
+  },
+};
+const TIME_RANGE = {
+  from: optional(storableTime),
+  to: optional(storableTime),
+} satisfies OptionTable<TimeRange>;
+const range = optional(kind.object(TIME_RANGE, 'an object such as { from: new Date() }'));
+const FILTER = {
+  saga: optional(sagaClass),
+  status: optional(statuses),
+  correlationId: optional(key),
+  tags: optional(tags),
+  createdAfter: optional(storableTime),
+  createdBefore: optional(storableTime),
+  startedAt: range,
+  endedAt: range,
+  step: optional(key),
+  waitingFor: optional(key),
+  overdue: optional(kind.flag),
+  errorCode: optional(key),
+  limit: pageSize,
+  cursor: optional(kind.checked<string>(isUuid, CURSOR_RULE)),
+} satisfies OptionTable<SagaFilter>;
 
-/** Validates a filter. @throws SagaValidationError for an unknown field */
-export function readFilter(call: string, filter: SagaFilter | undefined): Partial<SagaFilter> {
-  return readOptions(`${call}(): filter`, filter, FILTERS);
+/** Validates a filter. @throws SagaValidationError that names all invalid fields */
+export function readFilter(call: string, filter: SagaFilter | undefined): OptionsRead<typeof FILTER> {
+  return readOptions(`${call}()`, FILTER, filter, 'filter');
 }
 
 /**
@@ -95,79 +109,21 @@ export function readFilter(call: string, filter: SagaFilter | undefined): Partia
  */
 export function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegistry): StoreFilter {
   const given = readFilter('find', filter);
-  const { saga, correlationId, limit = 50, cursor, step, waitingFor, overdue, errorCode } = given;
-  const status = given.status === undefined ? undefined : statusesOf(given.status);
-  const tags = given.tags === undefined ? undefined : readTags(given.tags);
-  const times = timesOf(given);
-  const problems = [
-    given.status !== undefined &&
-      !status &&
-      `status is ${shown(given.status)}; give one of ${SAGA_STATUSES.join(', ')}, or several in an array`,
-    ...Object.entries({ correlationId, step, waitingFor, errorCode }).map(
-      ([name, value]) => value !== undefined && !isKey(value) && `${name} must be ${KEY_RULE}`,
-    ),
-    given.tags !== undefined && !tags && TAGS_RULE,
-    ...times.problems,
-    overdue !== undefined &&
-      typeof overdue !== 'boolean' &&
-      `overdue is ${shown(overdue)}; give true or false`,
-    !(Number.isInteger(limit) && limit >= 1 && limit <= LONGEST_PAGE) &&
-      `limit is ${shown(limit)}; give a whole number from 1 to ${LONGEST_PAGE}`,
-    cursor !== undefined && !isUuid(cursor) && 'cursor is not valid; give the `next` of the previous page',
-    typeof saga === 'string' && !isKey(saga) && `saga must be a class, or ${KEY_RULE}`,
-  ].filter((problem) => problem !== false);
-  if (problems.length > 0) throw new SagaValidationError(`find(): ${problems.join('. ')}.`);
+  const { saga, createdAfter, createdBefore, startedAt, endedAt, cursor, limit, ...fields } = given;
   return {
+    ...fields,
     name: saga === undefined ? undefined : registry.nameOf(saga),
-    status,
-    ...{ correlationId, tags, step, waitingFor, overdue, errorCode },
-    ...times.bounds,
+    createdAfter: dateOf([createdAfter, startedAt?.from], Math.max),
+    createdBefore: dateOf([createdBefore, startedAt?.to], Math.min),
+    finishedAfter: endedAt?.from,
+    finishedBefore: endedAt?.to,
     before: cursor,
     // One more than asked for tells whether there is a next page.
     limit: limit + 1,
   };
 }
 
-/** The times of a filter, as far as they are valid. */
-function timesOf({ createdAfter, createdBefore, ...given }: Partial<SagaFilter>) {
-  const startedAt = rangeOf('startedAt', given.startedAt);
-  const endedAt = rangeOf('endedAt', given.endedAt);
-  const problems: string[] = [];
-  const read = (name: string, value: unknown): number | undefined => {
-    const time = value === undefined ? undefined : storableTimeOf(value);
-    if (value !== undefined && time === undefined)
-      problems.push(`${name} is not a valid Date; give a Date after 4713 BC`);
-    return time;
-  };
-  const from = [read('createdAfter', createdAfter), read('startedAt.from', startedAt.from)];
-  const to = [read('createdBefore', createdBefore), read('startedAt.to', startedAt.to)];
-  const bounds = {
-    createdAfter: dateOf(from, Math.max),
-    createdBefore: dateOf(to, Math.min),
-    finishedAfter: dateOf([read('endedAt.from', endedAt.from)], Math.max),
-    finishedBefore: dateOf([read('endedAt.to', endedAt.to)], Math.min),
-  };
-  return { bounds, problems };
-}
-
-function dateOf(times: (number | undefined)[], which: (...times: number[]) => number): Date | undefined {
-  const given = times.filter((time) => time !== undefined);
-  return given.length === 0 ? undefined : new Date(which(...given));
-}
-
-function rangeOf(name: string, given: TimeRange | undefined): Partial<TimeRange> {
-  return readOptions(`find(): filter: ${name}`, given, ['from', 'to']);
-}
-
-/** Undefined: one of them is no status. */
-function statusesOf(given: unknown): SagaStatus[] | undefined {
-  try {
-    const statuses: unknown[] = Array.isArray(given) ? (given as unknown[]).slice(0, MOST_STATUSES) : [given];
-    return statuses.every((one) => SAGA_STATUSES.includes(one as SagaStatus))
-      ? (statuses as SagaStatus[])
-      : undefined;
-  } catch {
-    // A proxy.
-    return undefined;
-  }
+function dateOf(dates: (Date | undefined)[], which: (...times: number[]) => number): Date | undefined {
+  const times = dates.flatMap((date) => date?.getTime() ?? []);
+  return times.length === 0 ? undefined : new Date(which(...times));
 }

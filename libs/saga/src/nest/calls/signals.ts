@@ -5,10 +5,12 @@ import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { nearestName } from '../../shared/nearest-name.js';
 import type { RefusedSignal } from '../../engine/ports/saga-store.js';
 import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
-import { KEY_RULE } from '../../engine/payload/tags.js';
 import { SagaValidationError } from '../../errors.js';
-import { readOptions } from './call-options.js';
-import { transactionFlaw } from './start-options.js';
+import * as kind from '../../definition/options/kinds.js';
+import { optional, type OptionTable, required } from '../../definition/options/option-reader.js';
+import { readOptions } from '../../definition/options/read-options.js';
+import { withoutUndefined } from '../../shared/without-undefined.js';
+import { comment, key, transaction } from './call-kinds.js';
 
 /** Options of `SagaService.signal()`. */
 export interface SignalOptions {
@@ -36,6 +38,17 @@ export interface Decision {
 /** The maximum number of characters of a comment. */
 const LONGEST_COMMENT = 4_000;
 
+const SIGNAL_OPTIONS = {
+  messageId: optional(key),
+  transaction: optional(transaction),
+} satisfies OptionTable<SignalOptions>;
+const DECISION = {
+  by: required(
+    kind.checked<string>(isKey, `give the name of the operator in 1 to ${LONGEST_KEY} characters`),
+  ),
+  comment: optional(comment(LONGEST_COMMENT)),
+} satisfies OptionTable<Decision>;
+
 /** @throws SagaValidationError naming what is wrong */
 export function readSignal(
   name: unknown,
@@ -43,12 +56,7 @@ export function readSignal(
 ): { name: string; messageId: string | undefined; transaction: object | undefined } {
   const flaw = signalNameFlaw(name);
   if (flaw !== undefined) throw new SagaValidationError(`signal(): signal is ${shown(name)}; ${flaw}.`);
-  const { messageId, transaction } = readOptions('signal(): options', options, ['messageId', 'transaction']);
-  if (messageId !== undefined && !isKey(messageId))
-    throw new SagaValidationError(`signal(): messageId must be ${KEY_RULE}.`);
-  const wrong = transactionFlaw(transaction);
-  if (wrong !== undefined) throw new SagaValidationError(`signal(): ${wrong}.`);
-  return { name: name as string, messageId, transaction };
+  return { name: name as string, ...readOptions('signal()', SIGNAL_OPTIONS, options) };
 }
 
 /** No step of the saga waits for a signal of this name, by the graph that the saga goes by. */
@@ -78,16 +86,5 @@ export class UnawaitedSignalError extends SagaValidationError {
 
 /** @throws SagaValidationError naming everything that is wrong at once */
 export function readDecision(call: 'approve' | 'reject', given: Decision): Omit<ApprovalDecision, 'at'> {
-  if (typeof given !== 'object' || given === null)
-    throw new SagaValidationError(`${call}(): the decision is ${shown(given)}; give { by: '<operator>' }.`);
-  const { by, comment } = readOptions(`${call}(): decision`, given, ['by', 'comment']);
-  const problems = [
-    !isKey(by) && `by is ${shown(by)}; give the name of the operator in 1 to ${LONGEST_KEY} characters`,
-    comment !== undefined &&
-      comment !== '' &&
-      !isKey(comment, LONGEST_COMMENT) &&
-      `comment must be a string of at most ${LONGEST_COMMENT} characters, without NUL or half surrogate pairs`,
-  ].filter((problem) => problem !== false);
-  if (problems.length > 0) throw new SagaValidationError(`${call}(): ${problems.join('. ')}.`);
-  return { by: by!, ...(comment !== undefined && { comment }) };
+  return withoutUndefined(readOptions(`${call}()`, DECISION, given, 'decision'));
 }

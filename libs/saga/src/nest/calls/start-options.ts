@@ -1,12 +1,11 @@
-import { types } from 'node:util';
 import type { EntityManager } from '../../definition/types/entity-manager.js';
-import { type Duration, toMilliseconds } from '../../definition/options/duration.js';
-import { shown } from '../../shared/shown-value.js';
-import { SagaValidationError } from '../../errors.js';
+import type { Duration } from '../../definition/options/duration.js';
+import * as kind from '../../definition/options/kinds.js';
+import { optional, type OptionTable, withDefault } from '../../definition/options/option-reader.js';
+import { readCall, withoutProblems } from '../../definition/options/read-options.js';
 import type { NewSaga } from '../../engine/ports/stored-saga.js';
-import { isKey } from '../../engine/payload/storable-key.js';
-import { KEY_RULE, readTags, TAGS_RULE } from '../../engine/payload/tags.js';
-import { readOptions } from './call-options.js';
+import { SagaValidationError } from '../../errors.js';
+import { key, tags, time, transaction, uuid } from './call-kinds.js';
 
 /** Options of `SagaService.start()`. */
 export interface StartOptions {
@@ -44,19 +43,17 @@ export interface StartOptions {
   tags?: Record<string, string>;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-const START_OPTIONS = [
-  'id',
-  'correlationId',
-  'transaction',
-  'manager',
-  'priority',
-  'delay',
-  'startAt',
-  'shard',
-  'tags',
-] as const satisfies (keyof StartOptions)[];
+const START_OPTIONS = {
+  id: optional(uuid),
+  correlationId: optional(key),
+  transaction: optional(transaction),
+  manager: optional(kind.checked<EntityManager>(canQuery, 'give the EntityManager of a transaction')),
+  priority: withDefault(kind.count(0, 100), 0),
+  delay: optional(kind.duration()),
+  startAt: optional(time),
+  shard: optional(kind.anything<string>()),
+  tags: optional(tags),
+} satisfies OptionTable<StartOptions>;
 
 type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'startAt' | 'tags'> &
   Pick<StartOptions, 'id' | 'transaction' | 'shard'>;
@@ -66,86 +63,26 @@ type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'start
  * @throws SagaValidationError that names all invalid options
  */
 export function toStartFields(options: StartOptions | undefined): StartFields {
-  const given = readOptions('start(): options', options, START_OPTIONS);
-  const { id, correlationId, transaction, manager, priority = 0, delay, startAt, tags, shard } = given;
-  const storedTags = tags === undefined ? undefined : readTags(tags);
-  const startTime = timeOf(startAt);
-  let delayMs: number | undefined;
-  const problems = [
-    wrongDelay(() => (delayMs = delay === undefined ? undefined : toMilliseconds(delay, 'delay'))),
-    id !== undefined && !isUuid(id) && `id ${shown(id)} is not a UUID`,
-    correlationId !== undefined && !isKey(correlationId) && `correlationId must be ${KEY_RULE}`,
-    !(Number.isInteger(priority) && priority >= 0 && priority <= 100) &&
-      `priority is ${shown(priority)}; give a whole number from 0 to 100`,
-    startAt !== undefined && startTime === undefined && 'startAt is not a valid Date',
-    delay !== undefined && startAt !== undefined && 'delay and startAt are both set; set only one of them',
-    tags !== undefined && !storedTags && TAGS_RULE,
-    manager !== undefined &&
-      !canQuery(manager) &&
-      'manager is not an EntityManager; give the EntityManager of a transaction',
-    transactionFlaw(transaction) ?? false,
-    transaction !== undefined &&
-      manager !== undefined &&
-      'transaction and manager are both set; set only one of them',
-  ].filter((problem) => problem !== false);
-  if (problems.length > 0) throw new SagaValidationError(`start(): ${problems.join('. ')}.`);
-  return {
-    id: id?.toLowerCase(),
-    correlationId,
-    priority,
-    delay: delayMs,
-    // Long ago is now, and some of it is outside of PostgreSQL's time.
-    startAt: startTime === undefined ? undefined : Math.max(0, startTime),
-    tags: storedTags,
-    shard,
-    transaction: transaction ?? manager,
-  };
+  return withoutProblems('start()', SagaValidationError, (report) => {
+    const { id, startAt, manager, ...given } = readCall(START_OPTIONS, options, report);
+    if (given.delay !== undefined && startAt !== undefined)
+      report('delay and startAt are both set', 'set only one of them');
+    if (given.transaction !== undefined && manager !== undefined)
+      report('transaction and manager are both set', 'set only one of them');
+    return {
+      ...given,
+      id: id?.toLowerCase(),
+      // Long ago is now, and some of it is outside of PostgreSQL's time.
+      startAt: startAt === undefined ? undefined : Math.max(0, startAt),
+      transaction: given.transaction ?? manager,
+    };
+  });
 }
 
-function wrongDelay(read: () => unknown): string | false {
-  try {
-    read();
-    return false;
-  } catch (error) {
-    if (!(error instanceof SagaValidationError)) throw error;
-    return error.message;
-  }
-}
-
-/** PostgreSQL knows no time before: 4713 BC. */
-const EARLIEST = Date.UTC(-4713, 10, 24);
-
-/** The time of a Date, whatever its own methods say. Undefined: it is none, or not valid. */
-function timeOf(date: unknown): number | undefined {
-  if (!types.isDate(date)) return undefined;
-  const time = Date.prototype.getTime.call(date);
-  return Number.isNaN(time) ? undefined : time;
-}
-
-/** Returns the time of a Date that PostgreSQL can store. Undefined: it is no valid Date, or earlier than PostgreSQL's first time. */
-export function storableTimeOf(date: unknown): number | undefined {
-  const time = timeOf(date);
-  return time !== undefined && time >= EARLIEST ? time : undefined;
-}
-
-function canQuery(manager: unknown): boolean {
+function canQuery(manager: EntityManager): boolean {
   try {
     return typeof (manager as Partial<EntityManager> | null)?.query === 'function';
   } catch {
     return false;
   }
-}
-
-/** Returns why this cannot be a transaction of any database layer. */
-export function transactionFlaw(transaction: unknown): string | undefined {
-  if (transaction === undefined || isObject(transaction)) return undefined;
-  return `transaction is ${shown(transaction)}; give the transaction of the application's database layer`;
-}
-
-function isObject(value: unknown): boolean {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function';
-}
-
-export function isUuid(value: unknown): value is string {
-  return typeof value === 'string' && UUID.test(value);
 }

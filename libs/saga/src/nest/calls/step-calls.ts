@@ -21,7 +21,7 @@ import {
   withInput,
 } from './saga-calls.js';
 import { type Duration, toMilliseconds } from '../../definition/options/duration.js';
-import { storableTimeOf } from './start-options.js';
+import { storableTimeOf } from './call-kinds.js';
 import { shown } from '../../shared/shown-value.js';
 import { SagaValidationError } from '../../errors.js';
 import { type Decision, readDecision } from './signals.js';

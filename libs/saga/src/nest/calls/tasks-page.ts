@@ -1,15 +1,13 @@
 import type { Type } from '@nestjs/common';
-import { SagaValidationError } from '../../errors.js';
-import { isKey } from '../../engine/payload/storable-key.js';
-import { KEY_RULE, readTags, TAGS_RULE } from '../../engine/payload/tags.js';
+import { type Kind, optional, type OptionTable } from '../../definition/options/option-reader.js';
+import { readOptions } from '../../definition/options/read-options.js';
+import { isKey, isUuid } from '../../engine/payload/storable-key.js';
 import type { StoreTaskFilter, TaskPlace } from '../../engine/ports/stored-task.js';
 import type { EngineCalls } from '../../shards/engine-calls.js';
-import { shown } from '../../shared/shown-value.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 import { type ApprovalTask, toApprovalTask } from '../views/approval-task.js';
-import { readOptions } from './call-options.js';
-import { LONGEST_PAGE, type Page } from './saga-filter.js';
-import { isUuid } from './start-options.js';
+import { CURSOR_RULE, key, pageSize, sagaClass, tags } from './call-kinds.js';
+import type { Page } from './saga-filter.js';
 
 /** A filter for `SagaService.tasks()`. A task must match all fields that are set. */
 export interface TaskFilter {
@@ -25,10 +23,19 @@ export interface TaskFilter {
   cursor?: string;
 }
 
-const FILTERS = ['saga', 'step', 'tags', 'limit', 'cursor'] as const satisfies (keyof TaskFilter)[];
-
 /** The last time that a Date can have; milliseconds since the epoch. */
 const LATEST = 8.64e15;
+
+const place: Kind<string, TaskPlace> = {
+  read: (value, option, reader) => placeOf(value) ?? reader.refuse(value, option, CURSOR_RULE),
+};
+const TASK_FILTER = {
+  saga: optional(sagaClass),
+  step: optional(key),
+  tags: optional(tags),
+  limit: pageSize,
+  cursor: optional(place),
+} satisfies OptionTable<TaskFilter>;
 
 /**
  * Returns a page of the tasks that match a filter.
@@ -49,22 +56,11 @@ export async function tasksPage(
 
 /** @throws SagaValidationError that names all invalid fields */
 function toStoreTaskFilter(filter: TaskFilter | undefined, registry: SagaRegistry): StoreTaskFilter {
-  const given = readOptions('tasks(): filter', filter, FILTERS);
-  const { saga, step, limit = 50, cursor } = given;
-  const tags = given.tags === undefined ? undefined : readTags(given.tags);
-  const after = cursor === undefined ? undefined : placeOf(cursor);
-  const problems = [
-    typeof saga === 'string' && !isKey(saga) && `saga must be a class, or ${KEY_RULE}`,
-    step !== undefined && !isKey(step) && `step must be ${KEY_RULE}`,
-    given.tags !== undefined && !tags && TAGS_RULE,
-    !(Number.isInteger(limit) && limit >= 1 && limit <= LONGEST_PAGE) &&
-      `limit is ${shown(limit)}; give a whole number from 1 to ${LONGEST_PAGE}`,
-    cursor !== undefined && !after && 'cursor is not valid; give the `next` of the previous page',
-  ].filter((problem) => problem !== false);
-  if (problems.length > 0) throw new SagaValidationError(`tasks(): ${problems.join('. ')}.`);
+  const { saga, limit, cursor, ...fields } = readOptions('tasks()', TASK_FILTER, filter, 'filter');
   return {
+    ...fields,
+    after: cursor,
     name: saga === undefined ? undefined : registry.nameOf(saga),
-    ...{ step, tags, after },
     // One more than asked for tells whether there is a next page.
     limit: limit + 1,
   };

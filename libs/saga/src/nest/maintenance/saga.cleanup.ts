@@ -1,14 +1,15 @@
 import type { Type } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Duration, toMilliseconds } from '../../definition/options/duration.js';
+import type { Duration } from '../../definition/options/duration.js';
+import * as kind from '../../definition/options/kinds.js';
+import { optional, type OptionTable, withDefault } from '../../definition/options/option-reader.js';
+import { readOptions } from '../../definition/options/read-options.js';
 import { shown } from '../../shared/shown-value.js';
 import type { EngineLog } from '../../engine/ports/engine-log.js';
-import { isKey } from '../../engine/payload/storable-key.js';
 import { SagaValidationError } from '../../errors.js';
 import type { FinishedIndex } from '../../store/postgres/setup/finished-index.js';
 import type { CleanupPlace, PostgresCleanup } from '../../store/postgres/cleanup/postgres-cleanup.js';
-import { readOptions } from '../calls/call-options.js';
-import { KEY_RULE } from '../../engine/payload/tags.js';
+import { sagaClass } from '../calls/call-kinds.js';
 import type { SagaPoller } from './saga.poller.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 import { Maintenance } from './maintenance.js';
@@ -183,26 +184,16 @@ export class SagaCleanup {
   }
 }
 
-interface Cleanup {
-  readonly olderThan?: number;
-  readonly name?: string;
-  readonly limit: number;
-  readonly dryRun: boolean;
-}
+type Cleanup = ReturnType<typeof readCleanup>;
 
-function readCleanup(given: CleanupOptions | undefined, registry: SagaRegistry): Cleanup {
-  const known = ['olderThan', 'saga', 'limit', 'dryRun'] as const;
-  const { olderThan, saga, limit = LIMIT, dryRun = false } = readOptions('cleanup(): options', given, known);
-  const problems = [
-    !(Number.isInteger(limit) && limit >= 1 && limit <= HIGHEST_LIMIT) &&
-      `limit is ${shown(limit)}; give a whole number from 1 to ${HIGHEST_LIMIT}`,
-    typeof dryRun !== 'boolean' && `dryRun is ${shown(dryRun)}; give true or false`,
-    typeof saga === 'string' && !isKey(saga) && `saga must be a class, or ${KEY_RULE}`,
-  ].filter((problem) => problem !== false);
-  if (problems.length > 0) throw new SagaValidationError(`cleanup(): ${problems.join('. ')}.`);
-  return {
-    ...{ limit, dryRun },
-    olderThan: olderThan === undefined ? undefined : toMilliseconds(olderThan, 'cleanup(): olderThan'),
-    name: saga === undefined ? undefined : registry.nameOf(saga),
-  };
+const CLEANUP_OPTIONS = {
+  olderThan: optional(kind.duration()),
+  saga: optional(sagaClass),
+  limit: withDefault(kind.count(1, HIGHEST_LIMIT), LIMIT),
+  dryRun: withDefault(kind.flag, false),
+} satisfies OptionTable<CleanupOptions>;
+
+function readCleanup(given: CleanupOptions | undefined, registry: SagaRegistry) {
+  const { saga, ...options } = readOptions('cleanup()', CLEANUP_OPTIONS, given);
+  return { ...options, name: saga === undefined ? undefined : registry.nameOf(saga) };
 }

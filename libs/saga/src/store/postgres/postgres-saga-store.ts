@@ -57,7 +57,7 @@ import { type HistoryRow, toHistoryRecord } from './edit/stored-operation.js';
 import { toStoredSaga } from './read/stored-saga-row.js';
 import { sendWithin } from './connection/transaction-watch.js';
 import { isOutage, isTransientError, refusesData } from './connection/transient-errors.js';
-import { isUuid } from './connection/uuid.js';
+import { isUuid } from '../../engine/payload/storable-key.js';
 import { wakeupChannel } from './connection/wakeup-channel.js';
 
 /** A search may take this many times as long as other statements. */

@@ -1,7 +1,7 @@
 import { NEEDS_ATTENTION } from '../../../definition/types/saga-status.js';
 import type { StoredSummary, StoreFilter } from '../../../engine/ports/saga-store.js';
 import type { Sql } from '../connection/sql.js';
-import { isUuid } from '../connection/uuid.js';
+import { isUuid } from '../../../engine/payload/storable-key.js';
 
 interface SummaryRow {
   readonly id: string;

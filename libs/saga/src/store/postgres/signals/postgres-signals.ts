@@ -6,7 +6,7 @@ import type {
 } from '../../../engine/ports/saga-store.js';
 import type { SentSignal } from '../../../engine/ports/stored-saga.js';
 import type { Statements } from '../statements.js';
-import { isUuid } from '../connection/uuid.js';
+import { isUuid } from '../../../engine/payload/storable-key.js';
 
 /** Sends a statement, in whichever transaction. */
 type Query = <Row>(text: string, parameters: unknown[]) => Promise<Row[]>;
