@@ -191,7 +191,7 @@ describe('cleanup', () => {
     [{ olderThan: '1d', dryRun: 'yes' }, "dryRun is 'yes'; give true or false"],
     [{ saga: 'order' }, "the saga 'order' has no retention; give olderThan"],
     [{}, 'no saga of this application has a retention; give olderThan'],
-    [{ olderThan: '1d', saga: 'a\0' }, 'saga must be a class, or'],
+    [{ olderThan: '1d', saga: 'a\0' }, 'give a class, or'],
   ])('refuses %p', async (options: object, problem) => {
     const app = await start({ worker: false });
     const cleanup = app.sagas.cleanup(options);
