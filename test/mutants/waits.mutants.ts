@@ -193,7 +193,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep a signal for a saga that has ended',
-    find: "saga.status IN ('completed', 'compensated', 'aborted')",
+    find: 'saga.status IN ${inList(ENDED)}',
     replace: "saga.status IN ('compensated', 'aborted')",
     killers: postgres,
   },

@@ -1,3 +1,4 @@
+import type { STATUS_GROUPS } from '../definition/types/saga-status.js';
 import type { StepSnapshot } from '../nest/views/saga-snapshot.js';
 import type { TimelineEntry } from '../nest/views/timeline.js';
 import type { AllowedAction } from './allowed-actions.js';
@@ -8,6 +9,7 @@ import type { AdminHistoryEntry, AdminSaga, AdminSummary } from './saga-views.js
 type Json<T> = T extends Date ? string : T extends object ? { [K in keyof T]: Json<T[K]> } : T;
 
 // The answers of the REST API, for the type check of the dashboard's scripts.
+export type StatusGroups = typeof STATUS_GROUPS;
 export type ShownSaga = Json<AdminSaga>;
 export type ShownSummary = Json<AdminSummary>;
 export type ShownTask = Json<AdminTask>;

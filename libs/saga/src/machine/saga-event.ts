@@ -1,6 +1,6 @@
 import type { SagaFailure, SerializedError } from '../definition/types/saga-failure.js';
 import type { LostLease } from './saga-state.js';
-import type { SagaStatus } from '../definition/types/saga-status.js';
+import type { StatusOf } from '../definition/types/saga-status.js';
 
 /** What can happen to a saga; `step` is a step's name, or an item's key. Times and random numbers come with the event, so that evolving it is a pure function. */
 export type SagaEvent =
@@ -99,7 +99,7 @@ export type SagaEvent =
       readonly kind?: SagaFailure['kind'];
       readonly step: string;
       readonly child: string;
-      readonly status: 'completed' | 'compensated' | 'aborted';
+      readonly status: StatusOf<'ended'>;
       readonly result?: string;
       readonly error?: SerializedError;
       readonly now: number;
@@ -153,7 +153,7 @@ export type SagaEvent =
   /** Nothing is left to do; what `decide` found. */
   | {
       readonly type: 'settled';
-      readonly status: Extract<SagaStatus, 'completed' | 'compensated' | 'stuck' | 'suspended'>;
+      readonly status: Exclude<StatusOf<'ended' | 'halted'>, 'aborted'>;
     };
 
 interface AttemptFailed {

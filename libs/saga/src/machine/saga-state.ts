@@ -1,5 +1,10 @@
 import type { AttemptError, SagaFailure } from '../definition/types/saga-failure.js';
-import type { SagaStatus, StepStatus } from '../definition/types/saga-status.js';
+import {
+  type SagaStatus,
+  STATUS_GROUPS,
+  type StatusOf,
+  type StepStatus,
+} from '../definition/types/saga-status.js';
 
 /**
  * The saga that a sub-saga step started: what the step last known it, or asked it. `ended`: it completed;
@@ -183,7 +188,7 @@ export function stepState(state: SagaState, step: string): StepState {
 }
 
 export function isTerminal(status: SagaStatus): boolean {
-  return status === 'completed' || status === 'compensated' || status === 'aborted';
+  return STATUS_GROUPS[status] === 'ended';
 }
 
 /** Terminal, or idle until an operator acts: what `wait()` and `outcome()` resolve at. */
@@ -192,13 +197,13 @@ export function isSettled(status: SagaStatus): boolean {
 }
 
 /** It goes forward or compensates by itself, or waits to. Not terminal, and no operator has to act before. */
-export function isInProgress(status: SagaStatus): status is 'running' | 'compensating' {
-  return status === 'running' || status === 'compensating';
+export function isInProgress(status: SagaStatus): status is StatusOf<'moving'> {
+  return STATUS_GROUPS[status] === 'moving';
 }
 
 /** It is idle until an operator retries, skips or aborts it. Paused sagas do not count: they wait to be resumed. */
-export function needsOperator(status: SagaStatus): status is 'stuck' | 'suspended' {
-  return status === 'stuck' || status === 'suspended';
+export function needsOperator(status: SagaStatus): status is StatusOf<'halted'> {
+  return STATUS_GROUPS[status] === 'halted';
 }
 
 /** Another saga must end before anything more happens to this step. */

@@ -28,8 +28,8 @@ export const KIND = {
 
 const BY_STATUS: Readonly<Record<StepStatus, number>> = {
   pending: KIND.pending,
-  waiting: KIND.waiting,
   running: KIND.running,
+  waiting: KIND.waiting,
   completed: KIND.completed,
   skipped: KIND.skipped,
   failed: KIND.failed,
@@ -37,6 +37,8 @@ const BY_STATUS: Readonly<Record<StepStatus, number>> = {
   compensated: KIND.compensated,
   compensation_failed: KIND.compensationFailed,
 };
+
+export const STEP_STATUSES = Object.keys(BY_STATUS) as readonly StepStatus[];
 
 /** The kind of a step or an item; undefined: nothing has happened to it. */
 export function kindOf(step: StepState | undefined): number {

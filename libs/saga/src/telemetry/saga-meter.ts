@@ -1,5 +1,5 @@
 import type { Meter } from '@opentelemetry/api';
-import type { ObservedEvent } from '../definition/types/observed-event.js';
+import { isEnd, type ObservedEvent } from '../definition/types/observed-event.js';
 import type { AttemptWatch, MeasuredAttempt } from '../engine/observe/instrument.js';
 import type { ObservedSaga } from '../engine/observe/observed-changes.js';
 import type { StoredSaga } from '../engine/ports/stored-saga.js';
@@ -60,7 +60,7 @@ export class SagaMeter {
   happened(event: ObservedEvent, { createdAt }: ObservedSaga): void {
     const name = { [ATTRIBUTE.saga]: event.saga };
     if (event.type === 'started') this.started.add(1, name);
-    if (event.type !== 'completed' && event.type !== 'compensated' && event.type !== 'aborted') return;
+    if (!isEnd(event)) return;
     const attributes = { ...name, [ATTRIBUTE.status]: event.status };
     this.finished.add(1, attributes);
     this.duration.record(Math.max(0, event.at.getTime() - createdAt) / 1_000, attributes);

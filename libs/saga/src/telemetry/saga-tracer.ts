@@ -7,7 +7,7 @@ import {
   trace,
   type Tracer,
 } from '@opentelemetry/api';
-import type { ObservedEvent } from '../definition/types/observed-event.js';
+import { isEnd, type ObservedEvent } from '../definition/types/observed-event.js';
 import { handlerOf } from '../definition/options/handler-name.js';
 import type { SagaFailure, SerializedError } from '../definition/types/saga-failure.js';
 import type { AttemptWatch, MeasuredAttempt, StartWatch } from '../engine/observe/instrument.js';
@@ -91,7 +91,7 @@ export class SagaTracer {
   }
 
   happened(event: ObservedEvent, saga: ObservedSaga): void {
-    if (event.type !== 'completed' && event.type !== 'compensated' && event.type !== 'aborted') return;
+    if (!isEnd(event)) return;
     const attributes = { ...sagaAttributes(saga), [ATTRIBUTE.status]: event.status };
     const startTime = new Date(saga.createdAt);
     const span = this.tracer.startSpan(`saga ${saga.name}`, { attributes, startTime }, contextOfSaga(saga));

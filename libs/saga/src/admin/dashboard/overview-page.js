@@ -7,6 +7,7 @@ import { ago, count, duration, sagaName } from './format.js';
 import { live, SELDOM } from './live.js';
 import { pill } from './pill.js';
 import { problem } from './problem.js';
+import { NEEDS_ATTENTION } from './statuses.js';
 
 const PARTS = [
   ['completed', 'completed', 'completed'],
@@ -80,7 +81,7 @@ function standing({ sagas, due, oldestDue, overdue, pausedSteps, outbox }) {
       h('dt', {}, name),
       h('dd', {}, value, note && h('small', {}, note)),
     );
-  const person = total(sagas.filter(({ status }) => ['stuck', 'suspended', 'paused'].includes(status)));
+  const person = total(sagas.filter(({ status }) => NEEDS_ATTENTION.includes(status)));
   return [
     h(
       'dl',

@@ -8,14 +8,13 @@ import { jsonView } from './json-view.js';
 import { EVERY, live, SELDOM } from './live.js';
 import { pill } from './pill.js';
 import { problem } from './problem.js';
+import { hasEnded } from './statuses.js';
 import { at, since } from './time.js';
 import { errorView, timeline } from './timeline.js';
 import { sagaLink, stepToAttend, waitingSentence } from './waiting.js';
 
 /** More would take the browser long to lay out. */
 const MOST_ITEMS = 200;
-
-const ENDED = ['completed', 'compensated', 'aborted'];
 
 /** Shows one saga: what it waits for, what happened, and the allowed actions. */
 export function sagaPage(root, { params: [id], context, signal }) {
@@ -56,7 +55,7 @@ export function sagaPage(root, { params: [id], context, signal }) {
   const receive = (saga) => {
     pushed = saga;
     // It would connect again, and be sent the same.
-    if (ENDED.includes(saga.status)) stop.abort();
+    if (hasEnded(saga.status)) stop.abort();
     void look();
   };
   const stop = new AbortController();

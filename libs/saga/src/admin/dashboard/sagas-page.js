@@ -8,19 +8,10 @@ import { live } from './live.js';
 import { later, pager, unreachableText } from './paging.js';
 import { pill } from './pill.js';
 import { problem } from './problem.js';
+import { NEEDS_ATTENTION, STATUSES } from './statuses.js';
 import { tagList } from './tag-list.js';
 import { since } from './time.js';
 
-const STATUSES = [
-  'running',
-  'compensating',
-  'completed',
-  'compensated',
-  'stuck',
-  'suspended',
-  'paused',
-  'aborted',
-];
 const HOURS = { '': 'any time', 1: 'last hour', 24: 'last 24 hours', 168: 'last 7 days' };
 const PAGE = 50;
 
@@ -107,7 +98,7 @@ export function sagasPage(root, { query, context, signal, go }) {
 /** Returns the filter of the list for `api/bulk`. */
 function toBulkFilter(filter) {
   const { saga, status, tag = [], createdAfter } = toQuery(filter);
-  const statuses = status === 'needs-attention' ? ['stuck', 'suspended', 'paused'] : [status];
+  const statuses = status === 'needs-attention' ? NEEDS_ATTENTION : [status];
   const tags = Object.fromEntries([tag].flat().map((one) => one.split(/:(.*)/s).slice(0, 2)));
   return {
     ...(saga && { saga }),

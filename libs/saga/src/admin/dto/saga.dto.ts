@@ -1,10 +1,6 @@
 import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
+import { STEP_STATUSES } from '../../machine/step-kinds.js';
 import { ApiField } from '../api-docs.js';
-
-const STEP_STATUSES = [
-  ...['pending', 'running', 'waiting', 'completed', 'skipped', 'failed'],
-  ...['compensating', 'compensated', 'compensation_failed'],
-];
 
 export class FailedCompensationDto {
   @ApiField({ description: 'The step that it compensates.' }) step!: string;

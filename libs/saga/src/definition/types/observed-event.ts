@@ -1,4 +1,4 @@
-import type { SagaStatus } from './saga-status.js';
+import { ENDED, type SagaStatus, type StatusOf } from './saga-status.js';
 import type { SagaFailure, SerializedError } from './saga-failure.js';
 
 /** The properties of the saga in every event. */
@@ -78,6 +78,11 @@ export type ObservedEventType = keyof ObservedDetails;
 export type ObservedEvent<Type extends ObservedEventType = ObservedEventType> = {
   [T in Type]: { readonly type: T } & ObservedSaga & ObservedDetails[T];
 }[Type];
+
+/** Whether the saga has ended with this event, which has the name of the status. */
+export function isEnd(event: ObservedEvent): event is ObservedEvent<StatusOf<'ended'>> {
+  return (ENDED as readonly string[]).includes(event.type);
+}
 
 const TYPES: Record<ObservedEventType, true> = {
   started: true,

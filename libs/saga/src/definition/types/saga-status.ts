@@ -2,7 +2,6 @@
  * The status of a saga. `running` → `completed`; `running` → `compensating` → `compensated`. `stuck` and `suspended`
  * need an operator. `paused` waits for an operator. Terminal: `completed`, `compensated`, `aborted`.
  */
-
 export type SagaStatus =
   | 'running'
   | 'compensating'
@@ -12,23 +11,46 @@ export type SagaStatus =
   | 'suspended'
   | 'paused'
   | 'aborted';
-const STATUSES: Record<SagaStatus, true> = {
-  running: true,
-  compensating: true,
-  completed: true,
-  compensated: true,
-  stuck: true,
-  suspended: true,
-  paused: true,
-  aborted: true,
-};
 
-/** Sagas with these go on only once an operator acts. */
-export const NEEDS_ATTENTION: readonly SagaStatus[] = ['stuck', 'suspended', 'paused'];
+/**
+ * The group of each status. `moving`: the saga continues by itself, or waits to. `ended`: nothing changes it any more,
+ * except `undo`. `halted`: an operator must fix it. `paused`: an operator must resume it.
+ */
+export const STATUS_GROUPS = {
+  running: 'moving',
+  compensating: 'moving',
+  completed: 'ended',
+  compensated: 'ended',
+  stuck: 'halted',
+  suspended: 'halted',
+  paused: 'paused',
+  aborted: 'ended',
+} as const satisfies Record<SagaStatus, string>;
 
-export const SAGA_STATUSES = Object.keys(STATUSES) as readonly SagaStatus[];
+type StatusGroup = (typeof STATUS_GROUPS)[SagaStatus];
 
-/** What has become of a step. `waiting`: for its delay, its next attempt, a signal, an operator, or another saga. */
+/** The statuses of a group. */
+export type StatusOf<Group extends StatusGroup> = {
+  [S in SagaStatus]: (typeof STATUS_GROUPS)[S] extends Group ? S : never;
+}[SagaStatus];
+
+export const SAGA_STATUSES = Object.keys(STATUS_GROUPS) as readonly SagaStatus[];
+
+function statusesOf(...groups: StatusGroup[]): readonly SagaStatus[] {
+  return SAGA_STATUSES.filter((status) => groups.includes(STATUS_GROUPS[status]));
+}
+
+export const IN_PROGRESS = statusesOf('moving');
+
+export const ENDED = statusesOf('ended');
+
+/** The statuses at which `wait()` and `outcome()` resolve. */
+export const SETTLED = statusesOf('ended', 'halted');
+
+/** Sagas with these statuses continue only when an operator acts. */
+export const NEEDS_ATTENTION = statusesOf('halted', 'paused');
+
+/** The status of a step. `waiting`: for its delay, its next attempt, a signal, an operator, or another saga. */
 export type StepStatus =
   | 'pending'
   | 'running'

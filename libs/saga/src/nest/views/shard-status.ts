@@ -1,3 +1,4 @@
+import { NEEDS_ATTENTION } from '../../definition/types/saga-status.js';
 import type { StoreStats } from '../../engine/ports/saga-store.js';
 
 /** One of the databases of an application, as `SagaService.shards()` returns it. */
@@ -26,13 +27,11 @@ export interface ShardStatus {
   };
 }
 
-const NEED_ATTENTION: readonly string[] = ['stuck', 'suspended', 'paused'];
-
 export function countsOf({ sagas, due, overdue }: StoreStats): NonNullable<ShardStatus['counts']> {
   const sum = (some: StoreStats['sagas']) => some.reduce((total, { count }) => total + count, 0);
   return {
     unfinished: sum(sagas),
-    needAttention: sum(sagas.filter(({ status }) => NEED_ATTENTION.includes(status))),
+    needAttention: sum(sagas.filter(({ status }) => NEEDS_ATTENTION.includes(status))),
     ...{ due, overdue },
   };
 }

@@ -1,3 +1,5 @@
+import { NEEDS_ATTENTION } from '../../../definition/types/saga-status.js';
+import { inList } from '../schema/in-list.js';
 /**
  * Sagas by their start time and name: how many, their outcomes and their durations. $1 and $2: the ids that each bucket
  * begins with and ends before. $3: the maximum number of sagas read in each. $4: a name, or null.
@@ -13,7 +15,7 @@ export const sagaRatesSql = (schema: string): string => `
 SELECT b.n::int - 1 AS bucket, r.name AS saga, count(*)::int AS started,
   count(*) FILTER (WHERE r.status = 'completed')::int AS completed,
   count(*) FILTER (WHERE r.status IN ('compensating', 'compensated'))::int AS turned_back,
-  count(*) FILTER (WHERE r.status IN ('stuck', 'suspended', 'paused'))::int AS need_person,
+  count(*) FILTER (WHERE r.status IN ${inList(NEEDS_ATTENTION)})::int AS need_person,
   count(*) FILTER (WHERE r.status = 'aborted')::int AS aborted,
   percentile_cont(0.5) WITHIN GROUP (ORDER BY r.took) AS p50,
   percentile_cont(0.95) WITHIN GROUP (ORDER BY r.took) AS p95,

@@ -1,3 +1,5 @@
+import { ENDED, SETTLED, type SagaStatus } from '../../../definition/types/saga-status.js';
+import { inList } from '../schema/in-list.js';
 import { aroundSaga } from '../edit/edit.sql.js';
 import { pageOfSagasSql } from './stored-saga.sql.js';
 
@@ -11,24 +13,20 @@ UPDATE ${schema}.instance SET watched = true
 WHERE id = ANY(ARRAY(
   SELECT id FROM ${schema}.instance
   WHERE id = ANY((SELECT $1::uuid[])::uuid[]) AND NOT watched
-    AND status NOT IN ('completed', 'compensated', 'aborted', 'stuck', 'suspended')
+    AND status NOT IN ${inList(SETTLED)}
   ORDER BY id FOR NO KEY UPDATE))`;
 
 /** Those that will not change any more, up to $2 bytes. */
 export const endedSql = (schema: string): string =>
-  pageOfSagasSql(schema, settledAmong(schema, ['completed', 'compensated', 'aborted']), '$2::bigint');
+  pageOfSagasSql(schema, settledAmong(schema, ENDED), '$2::bigint');
 
 /** Those that are settled, up to $2 bytes. */
 export const settledSql = (schema: string): string =>
-  pageOfSagasSql(
-    schema,
-    settledAmong(schema, ['completed', 'compensated', 'aborted', 'stuck', 'suspended']),
-    '$2::bigint',
-  );
+  pageOfSagasSql(schema, settledAmong(schema, SETTLED), '$2::bigint');
 
-const settledAmong = (schema: string, statuses: readonly string[]): string =>
+const settledAmong = (schema: string, statuses: readonly SagaStatus[]): string =>
   `SELECT i.id FROM ${schema}.instance i
-  WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN (${statuses.map((status) => `'${status}'`).join(', ')}) ORDER BY i.id`;
+  WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN ${inList(statuses)} ORDER BY i.id`;
 
 /**
  * Those of these sagas that differ from what was seen of them, with what is to be seen now: see seenOf; null: no such saga.

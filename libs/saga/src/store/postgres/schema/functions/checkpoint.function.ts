@@ -1,3 +1,5 @@
+import { IN_PROGRESS } from '../../../../definition/types/saga-status.js';
+import { inList } from '../in-list.js';
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { BATCH, type RowSource, SINGLE } from './source-rows.js';
 
@@ -51,7 +53,7 @@ export const CHECKPOINT_TYPES = typesOf(BATCH);
 const IDLE_STATUS = `CASE WHEN w.status <> 'running' AND w.terminal IS NOT TRUE THEN w.status END`;
 
 /** A saga that was woken while it was held is looked at again, but for one idle. */
-const DUE_AT = `CASE WHEN i.woken AND w.status IN ('running', 'compensating') THEN now() ELSE to_timestamp(w.due_at / 1000) END`;
+const DUE_AT = `CASE WHEN i.woken AND w.status IN ${inList(IN_PROGRESS)} THEN now() ELSE to_timestamp(w.due_at / 1000) END`;
 
 /**
  * checkpoint: stores a batch of checkpoints. Fences by epoch, updates the sagas' rows, writes the steps that

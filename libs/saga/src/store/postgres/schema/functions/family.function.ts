@@ -1,3 +1,5 @@
+import { IN_PROGRESS } from '../../../../definition/types/saga-status.js';
+import { inList } from '../in-list.js';
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { CHECKPOINT_ARGUMENTS, CHECKPOINT_TYPES } from './checkpoint.function.js';
 import { PUBLISH_ARGUMENTS, PUBLISH_TYPES } from './publish.function.js';
@@ -30,8 +32,8 @@ DECLARE
   holder text;
 BEGIN
   UPDATE ${schema}.instance i SET woken = true,
-    due_at = CASE WHEN i.locked_by IS NULL AND i.status IN ('running', 'compensating') THEN now() ELSE i.due_at END,
-    rank_at = CASE WHEN i.locked_by IS NULL AND i.status IN ('running', 'compensating') THEN now() - i.priority * interval '${PRIORITY_POINT_MS} milliseconds'
+    due_at = CASE WHEN i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} THEN now() ELSE i.due_at END,
+    rank_at = CASE WHEN i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} THEN now() - i.priority * interval '${PRIORITY_POINT_MS} milliseconds'
       ELSE i.rank_at END
   WHERE i.id = $1
   RETURNING i.locked_by INTO holder;

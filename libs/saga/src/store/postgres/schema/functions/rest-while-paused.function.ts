@@ -1,3 +1,5 @@
+import { IN_PROGRESS } from '../../../../definition/types/saga-status.js';
+import { inList } from '../in-list.js';
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { PINNED } from './pinned-plan.js';
 
@@ -25,7 +27,7 @@ BEGIN
     rank_at = now() - u.priority * interval '${PRIORITY_POINT_MS} milliseconds'
   WHERE u.id = ANY(ARRAY(
     SELECT i.id FROM unnest($2, $3) AS w(id, step) JOIN ${schema}.instance i ON i.id = w.id
-    WHERE ($1 IS NULL OR i.id = ANY($1)) AND i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND NOT EXISTS (
+    WHERE ($1 IS NULL OR i.id = ANY($1)) AND i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} AND NOT EXISTS (
       SELECT FROM ${schema}.step_pause p WHERE p.saga = i.name AND p.step = w.step AND p.resumed_at IS NULL)));
   IF FOUND THEN PERFORM pg_notify('${channel}', 'pauses'); END IF;
   RETURN $1;

@@ -1,3 +1,5 @@
+import { ENDED, IN_PROGRESS } from '../../../../definition/types/saga-status.js';
+import { inList } from '../in-list.js';
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { PINNED } from './pinned-plan.js';
 
@@ -43,7 +45,7 @@ BEGIN
     id := given.id;
     SELECT i.name, i.version, i.graph_revision, i.status, i.signals, i.locked_by,
       coalesce(jsonb_exists((i.progress -> 'awaits')::jsonb, given.signal), false) AS awaits,
-      i.locked_by IS NULL AND i.status IN ('running', 'compensating') AS rests
+      i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} AS rests
     INTO saga FROM ${schema}.instance i WHERE i.id = given.id FOR NO KEY UPDATE;
     IF NOT FOUND THEN
       outcome := 'unknown';
@@ -73,7 +75,7 @@ BEGIN
       outcome := 'refused';
       elsewhere := EXISTS (SELECT FROM ${schema}.graph g, LATERAL json_array_elements(g.graph -> 'steps') s(step)
         WHERE g.name = saga.name AND given.signal IN (s.step ->> 'signal', s.step ->> 'reply'));
-    ELSIF saga.status IN ('completed', 'compensated', 'aborted') THEN
+    ELSIF saga.status IN ${inList(ENDED)} THEN
       outcome := 'ended';
     ELSE
       outcome := 'kept';

@@ -1,3 +1,5 @@
+import { NEEDS_ATTENTION } from '../../../../definition/types/saga-status.js';
+import { inList } from '../in-list.js';
 /** The table of sagas: a row for each. */
 export const instanceTable = (schema: string): string[] => [
   // `json` rather than jsonb for payloads: it keeps text and key order exactly, and costs less to write.
@@ -100,7 +102,7 @@ export const instanceIndexes = (schema: string): string[] => [
   // What an operator looks for first; few rows at any time.
   `
       CREATE INDEX IF NOT EXISTS instance_needs_attention ON ${schema}.instance (idle_status, id)
-        WHERE idle_status IN ('stuck', 'suspended', 'paused')`,
+        WHERE idle_status IN ${inList(NEEDS_ATTENTION)}`,
   `
       CREATE INDEX IF NOT EXISTS instance_tags ON ${schema}.instance USING gin (tags) WHERE tags IS NOT NULL`,
   // Who goes with a saga that is deleted. Costs sub-sagas and remote calls only.
