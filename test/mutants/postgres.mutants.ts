@@ -41,7 +41,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'forget that a saga was woken while it was held',
-    find: `CASE WHEN i.woken AND w.status IN ${inList(IN_PROGRESS)} THEN now() ELSE`,
+    find: 'CASE WHEN i.woken AND w.status IN ${inList(IN_PROGRESS)} THEN now() ELSE',
     replace: `CASE WHEN i.woken AND w.status IN ('paused') THEN now() ELSE`,
     killers: contract('a saga that waits for another'),
   },

@@ -31,7 +31,7 @@ export const STEP_PAUSE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let a saga that rolls back sleep on when the step of its probe is resumed',
-    find: "AND i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND i.finished_at IS NULL",
+    find: 'AND i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} AND i.finished_at IS NULL',
     replace: "AND i.locked_by IS NULL AND i.status = 'running' AND i.finished_at IS NULL",
     killers: contract('a pause of a step'),
   },
@@ -49,9 +49,9 @@ export const STEP_PAUSE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'wake only sagas that came to rest before the step was resumed, by the clock of the database',
-    find: "`i.name = $1 AND i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND i.finished_at IS NULL",
+    find: '`i.name = $1 AND i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} AND i.finished_at IS NULL',
     replace:
-      "`i.name = $1 AND i.updated_at <= now() AND i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND i.finished_at IS NULL",
+      '`i.name = $1 AND i.updated_at <= now() AND i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} AND i.finished_at IS NULL',
     killers: contract('a pause of a step'),
   },
   {

@@ -90,7 +90,7 @@ export type { ShardStatus } from './nest/views/shard-status.js';
 export type { ApprovalTask, TaskApproval } from './nest/views/approval-task.js';
 export type { ScheduledStart, ScheduleStatus } from './nest/views/schedule-status.js';
 export type { HistoryEntry } from './nest/views/saga-history.js';
-export { describeWait } from './nest/views/describe-wait.js';
+export { describeWait, type RemoteHandlerRef, type WaitingFor } from './nest/views/waiting-for.js';
 export { type TimelineEntry, timelineOf } from './nest/views/timeline.js';
 export type { SagaStats } from './nest/views/saga-stats.js';
 export type {
@@ -108,7 +108,6 @@ export type { SagaUpdate, SagaUpdateIterator, SagaUpdates } from './nest/calls/s
 export type { TaskFilter } from './nest/calls/tasks-page.js';
 export type { Page, SagaFilter, TimeRange } from './nest/calls/saga-filter.js';
 export type {
-  RemoteHandlerRef,
   OvertakenRollback,
   PendingRollback,
   SagaOutcome,
@@ -119,7 +118,6 @@ export type {
   LostAttemptSnapshot,
   StepSnapshot,
   StepSnapshotOf,
-  WaitingFor,
 } from './nest/views/saga-snapshot.js';
 export type { Decision, SignalOptions } from './nest/calls/signals.js';
 export type { StartOptions } from './nest/calls/start-options.js';

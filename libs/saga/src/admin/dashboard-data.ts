@@ -13,7 +13,6 @@ export type StatusGroups = typeof STATUS_GROUPS;
 export type ShownSaga = Json<AdminSaga>;
 export type ShownSummary = Json<AdminSummary>;
 export type ShownTask = Json<AdminTask>;
-export type ShownWait = NonNullable<ShownSaga['waitingFor']>;
 export type ShownStep = Json<StepSnapshot>;
 export type ShownAction = Json<AllowedAction>;
 export type ShownEvent = Json<TimelineEntry>;

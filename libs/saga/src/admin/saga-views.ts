@@ -5,7 +5,7 @@ import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { SagaNotFoundError, SagaTimeoutError, SagaUnavailableError } from '../errors.js';
 import type { RollbackPlan } from '../nest/views/rollback-plan.js';
 import { describeOperation, withoutGiven } from '../nest/views/describe-operation.js';
-import { describeWait } from '../nest/views/describe-wait.js';
+import { describeWait, partsOfWait, type WaitPart } from '../nest/views/waiting-for.js';
 import type { SagaSnapshot, SagaSummary } from '../nest/views/saga-snapshot.js';
 import type { HistoryEntry } from '../nest/views/saga-history.js';
 import { type TimelineEntry, timelineOf } from '../nest/views/timeline.js';
@@ -33,6 +33,8 @@ import {
 export interface AdminSaga extends SagaSnapshot {
   /** What it waits for, in words. */
   readonly waitsFor?: string;
+  /** `waitsFor` in parts: texts, times and ids of sagas. */
+  readonly waitsForParts?: readonly WaitPart[];
   /** What happened to it, with what operators did. Of a long one, its beginning and its end. */
   readonly timeline: readonly TimelineEntry[];
   /** Are `input` and results shown? If not: why. */
@@ -101,7 +103,10 @@ export class SagaViews {
     const history = await this.admin.sagas.history(snapshot.id);
     return {
       ...redactedSnapshot(snapshot, graph, find),
-      ...(waitingFor && { waitsFor: describeWait(waitingFor) }),
+      ...(waitingFor && {
+        waitsFor: describeWait(waitingFor),
+        waitsForParts: partsOfWait(waitingFor),
+      }),
       timeline: ends(timelineOf(snapshot, history.map(withoutGiven))),
       payloads: payloadsShown(graph, saga, version),
       actions,

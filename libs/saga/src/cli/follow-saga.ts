@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SagaTimeoutError } from '../errors.js';
 import { isSettled } from '../machine/saga-state.js';
 import { describeProgress } from '../nest/views/describe-progress.js';
-import { describeWait } from '../nest/views/describe-wait.js';
+import { describeWait } from '../nest/views/waiting-for.js';
 import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
 import { timelineOf } from '../nest/views/timeline.js';
 import type { SagaTarget } from '../nest/calls/saga-calls.js';

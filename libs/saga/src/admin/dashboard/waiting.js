@@ -2,16 +2,14 @@ import { h } from './dom.js';
 import { compensationName } from './compensation.js';
 import { ago, clock, exact } from './format.js';
 
-const TIME = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
-
 /**
  * Returns sentences that say how a saga is and what it waits for, as a list of texts and elements.
  * @param {import('../dashboard-data.js').ShownSaga} saga
  */
 export function waitingSentence(saga) {
-  const { status, waitsFor, waitingFor, lockedBy, finishedAt, step } = saga;
-  if (waitsFor && waitingFor)
-    return [failedSentence(saga), 'It waits for ', withLinks(waitsFor, waitingFor), '.', adviceFor(saga)];
+  const { status, waitsForParts, lockedBy, finishedAt, step } = saga;
+  if (waitsForParts)
+    return [failedSentence(saga), 'It waits for ', waitsForParts.map(partView), '.', adviceFor(saga)];
   if (status === 'completed') return [`It completed ${ago(finishedAt)}. Nothing is left to do.`];
   if (status === 'compensated') return [`It was compensated ${ago(finishedAt)}.`];
   if (status === 'aborted') return [`It was aborted ${ago(finishedAt)}. Nothing was compensated.`];
@@ -19,20 +17,12 @@ export function waitingSentence(saga) {
   return ['It is running.'];
 }
 
-/**
- * The text of the server, with a link to the saga that it names, and its times in the time zone of the browser.
- * @param {string} waitsFor
- * @param {import('../dashboard-data.js').ShownWait} waitingFor
- */
-function withLinks(waitsFor, waitingFor) {
-  const other = 'holder' in waitingFor ? waitingFor.holder : 'id' in waitingFor ? waitingFor.id : undefined;
-  return waitsFor.split(TIME).map((part, n) => {
-    if (n % 2 === 1)
-      return h('time', { datetime: part, title: exact(part) }, `${clock(part)} (${ago(part)})`);
-    if (other === undefined) return part;
-    const at = part.lastIndexOf(other);
-    return at < 0 ? part : [part.slice(0, at), sagaLink(other), part.slice(at + other.length)];
-  });
+/** @param {NonNullable<import('../dashboard-data.js').ShownSaga['waitsForParts']>[number]} part */
+function partView(part) {
+  if (typeof part === 'string') return part;
+  if ('saga' in part) return sagaLink(part.saga);
+  const { time } = part;
+  return h('time', { datetime: time, title: exact(time) }, `${clock(time)} (${ago(time)})`);
 }
 
 /**

@@ -206,6 +206,13 @@ export class SagaDto extends SagaSummaryDto {
   })
   waitsFor?: string;
   @ApiField({
+    required: false,
+    isArray: true,
+    type: 'object',
+    description: 'The parts of `waitsFor`: each is a text, `{ time }` or `{ saga }` with the id of a saga.',
+  })
+  waitsForParts?: readonly object[];
+  @ApiField({
     type: [TimelineEntryDto],
     description:
       'What happened to the saga, oldest first, with what operators did. Of more than 300 entries, the first and the last 299.',

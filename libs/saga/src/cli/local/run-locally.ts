@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Type } from '@nestjs/common';
 import { SagaStateError } from '../../errors.js';
 import { isSettled } from '../../machine/saga-state.js';
-import { describeWait } from '../../nest/views/describe-wait.js';
+import { describeWait } from '../../nest/views/waiting-for.js';
 import type { SagaOutcome, SagaSnapshot } from '../../nest/views/saga-snapshot.js';
 import { type Show, timelineOn } from '../follow-saga.js';
 import { operatorOf } from '../operator.js';

@@ -1,5 +1,5 @@
 import { describeProgress } from '../../nest/views/describe-progress.js';
-import { describeWait } from '../../nest/views/describe-wait.js';
+import { describeWait } from '../../nest/views/waiting-for.js';
 import type { HistoryEntry } from '../../nest/views/saga-history.js';
 import type { LostAttemptSnapshot, SagaSnapshot, StepSnapshot } from '../../nest/views/saga-snapshot.js';
 import { type TimelineEntry, timelineOf } from '../../nest/views/timeline.js';

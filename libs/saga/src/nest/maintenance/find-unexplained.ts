@@ -1,3 +1,4 @@
+import { IN_PROGRESS } from '../../definition/types/saga-status.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { SagaStore } from '../../engine/ports/saga-store.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
@@ -30,7 +31,7 @@ const PAGE = 200;
 export async function findUnexplained(within: LookedThrough, name?: string): Promise<UnexplainedSaga[]> {
   const found: UnexplainedSaga[] = [];
   for (let before: string | undefined; ;) {
-    const filter = { name, status: ['running', 'compensating'] as const, before, limit: PAGE };
+    const filter = { name, status: IN_PROGRESS, before, limit: PAGE };
     const page = await within.store.find(filter);
     for (const { id } of page) {
       const problem = await problemOf(id, within);

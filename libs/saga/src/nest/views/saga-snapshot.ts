@@ -2,6 +2,7 @@ import type { AttemptError, SagaFailure } from '../../definition/types/saga-fail
 import type { InputOf, ResultsOf } from '../../definition/types/contexts.js';
 import type { Serialized } from '../../shared/serialized.js';
 import type { SagaStatus, StepStatus } from '../../definition/types/saga-status.js';
+import type { WaitingFor } from './waiting-for.js';
 
 /** The outcome of a saga that has ended or needs attention (`stuck`, `suspended`). */
 export interface SagaOutcome<S = unknown> {
@@ -98,91 +99,6 @@ export type StepSnapshotOf<S> = unknown extends S
         readonly result?: ResultsOf<S>[K];
       };
     }[keyof ResultsOf<S> & string];
-
-/** What a saga waits for. */
-export type WaitingFor =
-  | { readonly kind: 'retry'; readonly step: string; readonly at: Date }
-  | { readonly kind: 'delay'; readonly step?: string; readonly until: Date }
-  /**
-   * The rate limit of the step, or of this key of it, admits the next attempt at this time. Without a step: that of the
-   * saga lets it begin.
-   */
-  | { readonly kind: 'rate-limit'; readonly step?: string; readonly key?: string; readonly until: Date }
-  /** The saga is due, but no worker has claimed it: all workers are busy, or none is running. */
-  | { readonly kind: 'worker'; readonly since: Date }
-  /**
-   * The saga is due, but this application does not have this version of it. Only a process that has the version can run
-   * it.
-   */
-  | { readonly kind: 'version'; readonly saga: string; readonly version: number; readonly since: Date }
-  /** The semantic lock belongs to another saga: `holder` has it, or is next in line for it. */
-  | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
-  /** The saga that this step started has not ended. */
-  | { readonly kind: 'sub-saga'; readonly step: string; readonly id: string }
-  /** The handler of this remote step runs, or waits for something itself: `get(id)` shows for what. */
-  | ({ readonly kind: 'remote-step' } & RemoteHandlerRef)
-  /**
-   * No worker has claimed this remote step since this time. `deployed`: the processes with the handler are stopped or
-   * busy. Otherwise no process with the handler was ever started on this database. The saga continues when one is.
-   */
-  | ({ readonly kind: 'handler'; readonly since: Date; readonly deployed: boolean } & RemoteHandlerRef)
-  /**
-   * The step waits for a signal of this name, at most until this time. With `during`, its compensation was requested and
-   * waits for the confirmation.
-   */
-  | {
-      readonly kind: 'signal';
-      readonly step: string;
-      readonly signal: string;
-      readonly until?: Date;
-      readonly during?: 'compensation';
-    }
-  /**
-   * An operator must approve or reject this step, at most until this time. `quorum`: the number of operators who have to
-   * approve it, if it is more than one, with those who have.
-   */
-  | {
-      readonly kind: 'approval';
-      readonly step: string;
-      readonly until?: Date;
-      readonly quorum?: number;
-      readonly approvals?: readonly { readonly by: string; readonly comment?: string; readonly at: string }[];
-    }
-  /** An operator has paused this step for all sagas of the name: no attempt of it begins until it is resumed. */
-  | {
-      readonly kind: 'paused-step';
-      readonly step: string;
-      readonly by?: string;
-      readonly reason?: string;
-      readonly since: Date;
-    }
-  /** An operator has paused the saga, or has requested the pause, which begins when its running steps have finished. */
-  | { readonly kind: 'paused'; readonly by?: string; readonly reason?: string }
-  /**
-   * The saga is due, but as many sagas of its name, and of its key, are running as its `concurrency` allows. With a step: as many
-   * attempts of that step, and of this key of it, are in progress in all sagas. `limit` is absent if this process does not have the
-   * saga's version.
-   */
-  | {
-      readonly kind: 'concurrency';
-      readonly limit?: number;
-      readonly step?: string;
-      readonly key?: string;
-      readonly since: Date;
-    }
-  | { readonly kind: 'person'; readonly steps: readonly string[] };
-
-/** A handler that a remote step calls, and the saga in which the handler runs. */
-export interface RemoteHandlerRef {
-  /** The step that calls the handler. */
-  readonly step: string;
-  /** The handler's name. */
-  readonly handler: string;
-  /** The version of the handler. */
-  readonly version: number;
-  /** The id of the saga in which the handler runs. */
-  readonly id: string;
-}
 
 /** A saga in a list. */
 export interface SagaSummary {

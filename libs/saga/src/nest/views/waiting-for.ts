@@ -1,3 +1,5 @@
+import { fromNow } from '../../shared/duration-text.js';
+import { oneLine } from '../../shared/one-line.js';
 import { approvalSignal, type SagaGraph, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { handlerOf } from '../../definition/options/handler-name.js';
 import {
@@ -8,7 +10,6 @@ import {
   needsOperator,
 } from '../../machine/saga-state.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
-import type { WaitingFor } from './saga-snapshot.js';
 import { isNearRetry } from '../../machine/near-retry.js';
 import { KIND, TIMED } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds, stepsOfKinds } from '../../machine/step-map.js';
@@ -19,6 +20,91 @@ import type { StoredStepPause } from '../../engine/ports/step-pause.js';
 import { permanentlyFailed } from '../../engine/operate/operator-edits.js';
 import { approvalsOf } from '../../engine/operate/approvals.js';
 import { awaitedBy } from '../../machine/sub-sagas.js';
+
+/** What a saga waits for. */
+export type WaitingFor =
+  | { readonly kind: 'retry'; readonly step: string; readonly at: Date }
+  | { readonly kind: 'delay'; readonly step?: string; readonly until: Date }
+  /**
+   * The rate limit of the step, or of this key of it, admits the next attempt at this time. Without a step: that of the
+   * saga lets it begin.
+   */
+  | { readonly kind: 'rate-limit'; readonly step?: string; readonly key?: string; readonly until: Date }
+  /** The saga is due, but no worker has claimed it: all workers are busy, or none is running. */
+  | { readonly kind: 'worker'; readonly since: Date }
+  /**
+   * The saga is due, but this application does not have this version of it. Only a process that has the version can run
+   * it.
+   */
+  | { readonly kind: 'version'; readonly saga: string; readonly version: number; readonly since: Date }
+  /** The semantic lock belongs to another saga: `holder` has it, or is next in line for it. */
+  | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
+  /** The saga that this step started has not ended. */
+  | { readonly kind: 'sub-saga'; readonly step: string; readonly id: string }
+  /** The handler of this remote step runs, or waits for something itself: `get(id)` shows for what. */
+  | ({ readonly kind: 'remote-step' } & RemoteHandlerRef)
+  /**
+   * No worker has claimed this remote step since this time. `deployed`: the processes with the handler are stopped or
+   * busy. Otherwise no process with the handler was ever started on this database. The saga continues when one is.
+   */
+  | ({ readonly kind: 'handler'; readonly since: Date; readonly deployed: boolean } & RemoteHandlerRef)
+  /**
+   * The step waits for a signal of this name, at most until this time. With `during`, its compensation was requested and
+   * waits for the confirmation.
+   */
+  | {
+      readonly kind: 'signal';
+      readonly step: string;
+      readonly signal: string;
+      readonly until?: Date;
+      readonly during?: 'compensation';
+    }
+  /**
+   * An operator must approve or reject this step, at most until this time. `quorum`: the number of operators who have to
+   * approve it, if it is more than one, with those who have.
+   */
+  | {
+      readonly kind: 'approval';
+      readonly step: string;
+      readonly until?: Date;
+      readonly quorum?: number;
+      readonly approvals?: readonly { readonly by: string; readonly comment?: string; readonly at: string }[];
+    }
+  /** An operator has paused this step for all sagas of the name: no attempt of it begins until it is resumed. */
+  | {
+      readonly kind: 'paused-step';
+      readonly step: string;
+      readonly by?: string;
+      readonly reason?: string;
+      readonly since: Date;
+    }
+  /** An operator has paused the saga, or has requested the pause, which begins when its running steps have finished. */
+  | { readonly kind: 'paused'; readonly by?: string; readonly reason?: string }
+  /**
+   * The saga is due, but as many sagas of its name, and of its key, are running as its `concurrency` allows. With a step: as many
+   * attempts of that step, and of this key of it, are in progress in all sagas. `limit` is absent if this process does not have the
+   * saga's version.
+   */
+  | {
+      readonly kind: 'concurrency';
+      readonly limit?: number;
+      readonly step?: string;
+      readonly key?: string;
+      readonly since: Date;
+    }
+  | { readonly kind: 'person'; readonly steps: readonly string[] };
+
+/** A handler that a remote step calls, and the saga in which the handler runs. */
+export interface RemoteHandlerRef {
+  /** The step that calls the handler. */
+  readonly step: string;
+  /** The handler's name. */
+  readonly handler: string;
+  /** The version of the handler. */
+  readonly version: number;
+  /** The id of the saga in which the handler runs. */
+  readonly id: string;
+}
 
 export function toDate(ms: number | undefined): Date | undefined {
   return ms === undefined ? undefined : new Date(ms);
@@ -155,8 +241,8 @@ interface WaitRow {
 }
 
 /**
- * The kinds of wait: in this order a saga is asked what it waits for. A kind that is added needs a row here, a sentence in
- * describe-wait.ts, and a scene in the test that tries each operation on each wait (test/sagas/waits).
+ * The kinds of wait: in this order a saga is asked what it waits for. A kind that is added needs its fields in WaitingFor, a
+ * row here, a sentence in SENTENCES, and a scene in the test that tries each operation on each wait (test/sagas/waits).
  */
 export const WAITS = {
   'paused saga': {
@@ -268,6 +354,119 @@ export const WAITS = {
 
 /** The name of a kind of wait. */
 export type WaitName = keyof typeof WAITS;
+
+/** The kinds that the table of waits has. */
+type Kind = (typeof WAITS)[WaitName]['kind'];
+
+/** A part of a text about a wait: words, a time, or the id of a saga. */
+export type WaitPart = string | { readonly time: Date } | { readonly saga: string };
+
+type Sentence<W> = (wait: W) => WaitPart[];
+
+/** The parts of a template, without those that are empty. */
+function say(words: TemplateStringsArray, ...parts: readonly (WaitPart | readonly WaitPart[])[]): WaitPart[] {
+  return words
+    .flatMap((text, n) => [text, parts[n] ?? ''])
+    .flat()
+    .filter((part) => part !== '');
+}
+
+/** The sentence of each kind: the rest of "It waits for …". A kind without a row in WAITS does not compile. */
+const SENTENCES: {
+  readonly [K in WaitingFor['kind']]: K extends Kind ? Sentence<Extract<WaitingFor, { kind: K }>> : never;
+} = {
+  retry: ({ step, at: time }) => say`another attempt at step '${step}', at ${{ time }}`,
+  delay: ({ step, until: time }) => say`${delayed(step)}${until(time)}`,
+  'rate-limit': ({ step, key, until: time }) =>
+    say`the rate limit of ${step === undefined ? 'its name' : `step '${step}'`}${ofKey(key)}${until(time)}`,
+  worker: ({ since: time }) =>
+    say`a worker, since ${{ time }}: the workers are busy or stopped, or none has this version`,
+  version: ({ saga, version, since: time }) =>
+    say`a worker that has ${saga}@${String(version)}, since ${{ time }}`,
+  concurrency: (wait) => {
+    const { step, key, limit, since: time } = wait;
+    if (step !== undefined) return slotOf(wait, step);
+    return say`its turn${ofKey(key)}, since ${{ time }}: ${String(limit)} sagas of its ${key === undefined ? 'name' : 'key'} are running, which is its concurrency`;
+  },
+  lock: ({ key, holder }) => say`the lock '${key}', which saga ${{ saga: holder }} holds`,
+  'sub-saga': ({ id, step }) => say`saga ${{ saga: id }}, which step '${step}' started`,
+  'remote-step': ({ handler, step, id }) =>
+    say`handler '${handler}' of step '${step}', which is running (saga ${{ saga: id }})`,
+  handler: ({ handler, step, since: time, deployed }) =>
+    say`a worker with handler '${handler}' for step '${step}', since ${{ time }}: ${handlerIs(deployed)}`,
+  signal: ({ signal, during, step, until: time }) =>
+    say`the signal '${signal}' ${during ? 'that confirms the compensation of' : 'for'} step '${step}'${until(time)}`,
+  approval: (wait) => say`${approver(wait)} to approve or reject step '${wait.step}'${until(wait.until)}`,
+  'paused-step': (wait) =>
+    say`an operator to resume step '${wait.step}', since ${{ time: wait.since }}: paused${pausedBy(wait)}`,
+  paused: (wait) => say`an operator to resume it: paused${pausedBy(wait)}`,
+  person: ({ steps }) => say`an operator${needingAttention(steps)}`,
+};
+
+/** The text of `describeWait()` in parts, so that a page can link sagas and show times as its reader's. */
+export function partsOfWait(waitingFor: WaitingFor): WaitPart[] {
+  // Only a snapshot of a later version of this package has another kind.
+  const sentence = SENTENCES[waitingFor.kind] as Sentence<WaitingFor> | undefined;
+  return sentence?.(waitingFor) ?? [waitingFor.kind];
+}
+
+/**
+ * Describes what a saga waits for, as the rest of the sentence "It waits for …". The command line, the dashboard and the
+ * REST API use the same text. Times are in ISO 8601, UTC. The text is for operators. It is not stable enough to compare:
+ * compare `waitingFor.kind`.
+ * @param waitingFor of a `SagaSnapshot`
+ * @param now if it is given, each time is followed by its distance from it: `(in 4m 10s)`
+ */
+export function describeWait(waitingFor: WaitingFor, now?: Date): string {
+  const textOf = (part: WaitPart): string => {
+    if (typeof part === 'string') return part;
+    if ('saga' in part) return part.saga;
+    const { time } = part;
+    return now ? `${time.toISOString()} (${fromNow(time, now.getTime())})` : time.toISOString();
+  };
+  return partsOfWait(waitingFor).map(textOf).join('');
+}
+
+function until(time: Date | undefined): WaitPart[] {
+  return time ? say`, until ${{ time }}` : [];
+}
+
+function approver({ quorum, approvals = [] }: WaitingFor & { kind: 'approval' }): string {
+  if (quorum === undefined) return 'an operator';
+  const who = approvals.length > 0 ? `: ${approvals.map(({ by }) => by).join(', ')}` : '';
+  return `operators (${approvals.length} of ${quorum} have approved${who})`;
+}
+
+function slotOf({ key, limit, since: time }: WaitingFor & { kind: 'concurrency' }, step: string): WaitPart[] {
+  const which = key === undefined ? 'it' : 'this key';
+  const why =
+    limit === undefined ? '' : `: ${limit} attempts of ${which} are in progress, which is its concurrency`;
+  return say`a slot of step '${step}'${ofKey(key)}, since ${{ time }}${why}`;
+}
+
+function ofKey(key: string | undefined): string {
+  return key === undefined ? '' : ` for '${oneLine(key)}'`;
+}
+
+function delayed(step: string | undefined): string {
+  return step === undefined ? 'its start time' : `the delay of step '${step}'`;
+}
+
+function handlerIs(deployed: boolean): string {
+  return deployed
+    ? 'the processes that have it are stopped or busy'
+    : 'no process that has it was ever started';
+}
+
+function needingAttention(steps: readonly string[]): string {
+  if (steps.length === 0) return '';
+  const [subject, verb] = steps.length === 1 ? ['step', 'needs'] : ['steps', 'need'];
+  return `: ${subject} '${steps.join("', '")}' ${verb} attention`;
+}
+
+function pausedBy({ by, reason }: { readonly by?: string; readonly reason?: string }): string {
+  return `${by === undefined ? '' : ` by ${by}`}${reason ? `: ${oneLine(reason)}` : ''}`;
+}
 
 /** What a saga waits for, with the name of that kind of wait. Undefined: a worker advances it, it has ended, or nothing explains it. */
 export function waitOf(

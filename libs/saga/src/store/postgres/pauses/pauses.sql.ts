@@ -1,4 +1,6 @@
+import { IN_PROGRESS } from '../../../definition/types/saga-status.js';
 import { PRIORITY_POINT_MS } from '../../../engine/ports/saga-store.js';
+import { inList } from '../schema/in-list.js';
 
 const millis = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
 
@@ -37,7 +39,7 @@ SELECT id::text AS id FROM ${schema}.step_pause
 WHERE saga = $1 AND step = $2 AND resumed_at IS NOT NULL AND NOT woken`;
 
 /** Not leased, and among the steps that its row shows is this one. */
-const WAITS = `i.name = $1 AND i.locked_by IS NULL AND i.status IN ('running', 'compensating') AND i.finished_at IS NULL
+const WAITS = `i.name = $1 AND i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} AND i.finished_at IS NULL
   AND string_to_array(i.step, ', ') @> ARRAY[$2::text]`;
 
 /**
