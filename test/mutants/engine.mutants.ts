@@ -329,8 +329,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep it quiet that a claim failed, if that may pass',
-    find: "log[this.ports.isTransient(error) ? 'warn' : 'error'](",
-    replace: "log[this.ports.isTransient(error) ? 'debug' : 'error'](",
+    find: "log[this.ports.store.isTransient(error) ? 'warn' : 'error'](",
+    replace: "log[this.ports.store.isTransient(error) ? 'debug' : 'error'](",
     killers: [specs('claim-trouble')],
   },
   {

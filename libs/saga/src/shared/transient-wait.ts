@@ -1,3 +1,5 @@
+import { type Clock, sleep } from './clock.js';
+
 /** Milliseconds before the first retry, and at most. */
 export interface WaitBounds {
   readonly first: number;
@@ -14,4 +16,23 @@ const DATABASE: WaitBounds = { first: 20, longest: 2_000 };
  */
 export function transientWait(tries: number, random: number, { first, longest } = DATABASE): number {
   return Math.min(longest, first * 2 ** tries) * (0.5 + random / 2);
+}
+
+/**
+ * Makes a call until it succeeds, and waits longer each time.
+ * @param isRepeated decides whether the call is made again after an error; it may throw another error instead
+ */
+export async function repeated<T>(
+  call: () => Promise<T>,
+  isRepeated: (error: unknown) => boolean,
+  { clock, random }: { readonly clock: Clock; readonly random: () => number },
+): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isRepeated(error)) throw error;
+    }
+    await sleep(clock, transientWait(tries, random()));
+  }
 }

@@ -11,7 +11,7 @@ import type { CheckpointResult } from '../ports/checkpoint.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import type { ReportKeeper } from './attempt-reports.js';
 import type { StepAttempt } from './step-attempt.js';
-import { transientWait } from '../../shared/transient-wait.js';
+import { repeated, transientWait } from '../../shared/transient-wait.js';
 
 /** What a transaction is about to make durable. No other checkpoint of the saga is written until `release`. */
 export interface Staged {
@@ -79,8 +79,7 @@ export async function attemptInTransaction(
   host: AttemptHost,
   ports: TransactionPorts,
 ): Promise<SagaEvent | undefined> {
-  const { attempts, store } = ports;
-  const { clock } = ports;
+  const { attempts, store, clock } = ports;
   for (let tries = 0, inMethod = 0, longer = 0; ; tries += 1) {
     let event: SagaEvent | undefined;
     let staged: Staged | undefined;
@@ -133,7 +132,7 @@ export async function attemptInTransaction(
     } finally {
       staged?.release();
     }
-    await backoff(tries, ports);
+    await sleep(clock, transientWait(tries, ports.random()));
   }
 }
 
@@ -147,20 +146,15 @@ async function wasCommitted(
   ports: TransactionPorts,
 ): Promise<boolean> {
   const { store } = ports;
-  for (let tries = 0; ; tries += 1) {
-    try {
-      const saga = await store.edit({ id: host.saga.id }, () => undefined);
-      if (saga?.epoch !== host.saga.epoch) {
-        host.fence();
-        return false;
-      }
-      const { status } = stepState(saga.state, step);
-      return status === (action.kind === 'run' ? 'completed' : 'compensated');
-    } catch (error) {
-      if (!store.isOutage(error)) throw error;
-      await backoff(tries, ports);
-    }
+  const { id, epoch } = host.saga;
+  const read = () => store.edit({ id }, () => undefined);
+  const saga = await repeated(read, (error) => store.isOutage(error), ports);
+  if (saga?.epoch !== epoch) {
+    host.fence();
+    return false;
   }
+  const { status } = stepState(saga.state, step);
+  return status === (action.kind === 'run' ? 'completed' : 'compensated');
 }
 
 function isSerializationFailure(error: unknown): boolean {
@@ -183,10 +177,6 @@ const DATABASE_ERRORS = [
 function isTransientFailure({ error }: FailureEvent, store: TransactionPorts['store']): boolean {
   if (!DATABASE_ERRORS.includes(error.name)) return false;
   return store.isTransient(Object.assign(new Error(error.message), { code: error.code }));
-}
-
-function backoff(tries: number, { clock, random }: TransactionPorts): Promise<void> {
-  return sleep(clock, transientWait(tries, random()));
 }
 
 /** Rolls back an attempt that ends after the run has released or lost the saga. Never leaves this module. */

@@ -6,11 +6,11 @@ import { serializeError } from '../payload/serialize-error.js';
 const QUIET = 30_000;
 
 export interface TroublePorts {
-  readonly isTransient: (error: unknown) => boolean;
+  readonly store: { isTransient(error: unknown): boolean };
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: EngineLog;
   /** Counts it, for metrics. */
-  readonly count: (error: unknown) => void;
+  readonly count?: (error: unknown) => void;
 }
 
 /** How the log names it. */
@@ -40,7 +40,7 @@ export class Trouble {
     const { clock, log } = this.ports;
     const { what, meanwhile } = this.words;
     const now = clock.monotonic();
-    this.ports.count(error);
+    this.ports.count?.(error);
     if (this.failures === 0) this.since = now;
     this.failures += 1;
     const { message } = serializeError(error);
@@ -50,7 +50,7 @@ export class Trouble {
     const lasts = this.failures === 1 ? '' : `, ${this.failures} times in ${seconds(now - this.since)}`;
     const then = typeof meanwhile === 'string' ? meanwhile : meanwhile(error);
     const why = message.replace(/\.$/, '');
-    log[this.ports.isTransient(error) ? 'warn' : 'error'](`${what} failed${lasts}: ${why}. ${then}`);
+    log[this.ports.store.isTransient(error) ? 'warn' : 'error'](`${what} failed${lasts}: ${why}. ${then}`);
   }
 
   /** It has succeeded. */

@@ -1,5 +1,5 @@
 import { SagaCodecError } from '../../errors.js';
-import { ClaimTrouble } from './claim-trouble.js';
+import { claimTrouble } from './claimer.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import { SagaObservers } from '../observe/saga-observers.js';
 
@@ -17,7 +17,7 @@ function scene() {
   const observers = new SagaObservers(log);
   observers.measureBy({ claimFailed: (error: unknown) => counted.push(error) } as never);
   const isTransient = (error: unknown) => (error as Error).message.startsWith('lost');
-  const trouble = new ClaimTrouble({
+  const trouble = claimTrouble({
     store: { isTransient },
     clock: { monotonic: () => now },
     log,

@@ -8,7 +8,8 @@ import type { Lease, StoredSaga } from '../ports/stored-saga.js';
 import type { Recovery } from '../write/recovery.js';
 import type { StepPauses } from '../pause/step-pauses.js';
 import type { SagaWriters } from '../write/saga-writers.js';
-import { ClaimTrouble } from './claim-trouble.js';
+import { SagaCodecError } from '../../errors.js';
+import { Trouble, type TroublePorts } from '../observe/trouble.js';
 
 export interface ClaimerPorts {
   readonly store: SagaStore;
@@ -70,7 +71,7 @@ export class Claimer {
   private largeEnded = 0;
   /** The number of times that the store's clock was set back before the last look at what that left behind. */
   private caughtUp = 0;
-  private readonly trouble: ClaimTrouble;
+  private readonly trouble: Trouble;
 
   constructor(
     private readonly worker: ClaimingWorker,
@@ -79,7 +80,7 @@ export class Claimer {
     private readonly lease: Lease,
     private readonly ports: ClaimerPorts,
   ) {
-    this.trouble = new ClaimTrouble(ports);
+    this.trouble = claimTrouble(ports);
   }
 
   /** Due sagas wait for room: a new one takes its turn after them. */
@@ -209,4 +210,19 @@ export class Claimer {
       return claim;
     });
   }
+}
+
+/** Claims that fail: while they do, no saga that is due runs here. */
+export function claimTrouble(ports: TroublePorts & Pick<ClaimerPorts, 'observers'>): Trouble {
+  return new Trouble(
+    { ...ports, count: (error) => ports.observers.claimFailed(error) },
+    {
+      what: 'Claiming',
+      // A claim that returns what this process cannot decode still brings the others.
+      meanwhile: (error) =>
+        error instanceof SagaCodecError
+          ? 'The other due sagas run'
+          : 'This worker runs no due sagas until a claim succeeds',
+    },
+  );
 }

@@ -1,4 +1,5 @@
-import { type Clock, sleep, type Timer } from '../../shared/clock.js';
+import type { Clock, Timer } from '../../shared/clock.js';
+import { repeated } from '../../shared/transient-wait.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { Recovery } from '../write/recovery.js';
 import type { LeasedRun } from '../run/saga-run-ports.js';
@@ -19,6 +20,7 @@ const RENEWALS_PER_LEASE = 3;
 export interface LeaseKeeperPorts {
   readonly store: Pick<SagaStore, 'renew' | 'load' | 'isOutage' | 'isTransient'>;
   readonly clock: Clock;
+  readonly random: () => number;
   readonly storeClock: StoreClock;
   readonly log: EngineLog;
   /** Undefined: nothing is put back after a failover. */
@@ -40,14 +42,10 @@ export class LeaseKeeper {
     private readonly lease: Lease,
     private readonly ports: LeaseKeeperPorts,
   ) {
-    const { store, clock, log } = ports;
-    this.trouble = new Trouble(
-      { isTransient: (error) => store.isTransient(error), clock, log, count: () => undefined },
-      {
-        what: 'The renewal of leases',
-        meanwhile: 'It is repeated. Other workers may take over sagas whose leases expire meanwhile',
-      },
-    );
+    this.trouble = new Trouble(ports, {
+      what: 'The renewal of leases',
+      meanwhile: 'It is repeated. Other workers may take over sagas whose leases expire meanwhile',
+    });
   }
 
   start(): void {
@@ -126,17 +124,17 @@ export class LeaseKeeper {
   }
 
   /** What this run is asked to do; undefined: its lease is lost. */
-  async askedOf(run: LeasedRun): Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined> {
-    for (let wait = 50; ; wait = Math.min(2_000, wait * 2)) {
-      try {
-        await this.ports.recovery?.ready();
-        const saga = await this.ports.store.load({ id: run.id });
-        return saga?.epoch === run.epoch ? saga : undefined;
-      } catch (error) {
-        if (!this.ports.store.isOutage(error)) throw error;
-        await sleep(this.ports.clock, wait);
-      }
-    }
+  async askedOf({
+    id,
+    epoch,
+  }: LeasedRun): Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined> {
+    const { recovery, store } = this.ports;
+    const load = async () => {
+      await recovery?.ready();
+      return store.load({ id });
+    };
+    const saga = await repeated(load, (error) => store.isOutage(error), this.ports);
+    return saga?.epoch === epoch ? saga : undefined;
   }
 
   private async renewOld(): Promise<void> {

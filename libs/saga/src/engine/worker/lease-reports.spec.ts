@@ -41,7 +41,7 @@ class Scene {
       ...{ isOutage: () => true, isTransient: () => true },
     };
     const listener = { reported: (id: string) => this.reported.push(id) };
-    const ports = { store, clock, storeClock: new StoreClock(clock), log, listener };
+    const ports = { store, clock, random: () => 0, storeClock: new StoreClock(clock), log, listener };
     this.keeper = new LeaseKeeper({ values: () => this.runs }, { worker: 'w', duration: LEASE }, ports);
   }
 

@@ -58,7 +58,13 @@ test('renewals that fail are logged once in half a minute, with how long it has 
     load: async () => undefined,
     ...{ isOutage: () => true, isTransient: () => true },
   };
-  const ports = { store, clock, storeClock: new StoreClock(clock), log: { ...log, warn: note, log: note } };
+  const ports = {
+    store,
+    clock,
+    random: () => 0,
+    storeClock: new StoreClock(clock),
+    log: { ...log, warn: note, log: note },
+  };
   const keeper = new LeaseKeeper(new Map(), { worker: 'worker', duration: LEASE }, ports);
   for (; time < 40_000; time += 1_000) await keeper.renew([]);
   fails = false;
@@ -85,7 +91,7 @@ describe('a lease counts from when it was requested, however long the answer tak
       ...{ isOutage: () => false, isTransient: () => true },
     };
     const lease = { worker: 'worker', duration: LEASE };
-    const ports = { store, clock, storeClock: new StoreClock(clock), log };
+    const ports = { store, clock, random: () => 0, storeClock: new StoreClock(clock), log };
     await new LeaseKeeper(new Map([[run.id, run]]), lease, ports).renew([run]);
     expect(run.leasedAt).toBe(100);
   });

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../../shared/clock.js';
-import { transientWait } from '../../shared/transient-wait.js';
+import { repeated } from '../../shared/transient-wait.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import { type Lost, type PutBackCount, type PutBackPorts, PutBackSagas } from './put-back-sagas.js';
@@ -175,16 +175,8 @@ export class Recovery {
   }
 
   /** Retries what may be repeated until the database answers. */
-  private async persist<T>(call: () => Promise<T>): Promise<T> {
-    const { store, clock, random } = this.ports;
-    for (let tries = 0; ; tries += 1) {
-      try {
-        return await call();
-      } catch (error) {
-        if (!store.isOutage(error) || this.isHastened) throw error;
-        await sleep(clock, transientWait(tries, random()));
-      }
-    }
+  private persist<T>(call: () => Promise<T>): Promise<T> {
+    return repeated(call, (error) => this.ports.store.isOutage(error) && !this.isHastened, this.ports);
   }
 }
 

@@ -1,6 +1,6 @@
 import { SagaUnavailableError, SagaValidationError } from '../../errors.js';
-import { type Clock, sleep } from '../../shared/clock.js';
-import { transientWait } from '../../shared/transient-wait.js';
+import type { Clock } from '../../shared/clock.js';
+import { repeated } from '../../shared/transient-wait.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import { Trouble } from '../observe/trouble.js';
 import type { SagaStore } from '../ports/saga-store.js';
@@ -30,14 +30,10 @@ export class StoreRetry {
   private failedAt = 0;
 
   constructor(private readonly ports: StoreRetryPorts) {
-    const { store, clock, log } = ports;
-    this.trouble = new Trouble(
-      { isTransient: (error) => store.isTransient(error), clock, log, count: () => undefined },
-      {
-        what: 'A statement of the database',
-        meanwhile: 'It is repeated until the database answers as it should, and no step fails meanwhile',
-      },
-    );
+    this.trouble = new Trouble(ports, {
+      what: 'A statement of the database',
+      meanwhile: 'It is repeated until the database answers as it should, and no step fails meanwhile',
+    });
   }
 
   /**
@@ -45,23 +41,20 @@ export class StoreRetry {
    * @throws SagaUnavailableError after 30 s of an outage
    * @throws SagaValidationError if the database refuses what the call was given
    */
-  async run<T>(call: () => Promise<T>): Promise<T> {
-    const { store, clock, random } = this.ports;
+  run<T>(call: () => Promise<T>): Promise<T> {
+    const { store, clock } = this.ports;
     const until = clock.monotonic() + CALL_MAX_WAIT_MS;
-    for (let tries = 0; ; tries += 1) {
-      try {
-        return await this.reached(call);
-      } catch (error) {
-        if (!store.isOutage(error)) throw asCallError(error, store);
-        if (clock.monotonic() > until) {
-          throw new SagaUnavailableError(`The database could not be reached: ${(error as Error).message}.`, {
-            cause: error,
-          });
-        }
-        this.failed(error);
-        await sleep(clock, transientWait(tries, random()));
+    const isRepeated = (error: unknown): boolean => {
+      if (!store.isOutage(error)) throw asCallError(error, store);
+      if (clock.monotonic() > until) {
+        throw new SagaUnavailableError(`The database could not be reached: ${(error as Error).message}.`, {
+          cause: error,
+        });
       }
-    }
+      this.failed(error);
+      return true;
+    };
+    return repeated(() => this.reached(call), isRepeated, this.ports);
   }
 
   /** Makes a call, and logs that an outage has ended once it succeeds. */

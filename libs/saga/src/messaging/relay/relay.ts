@@ -1,4 +1,4 @@
-import { type Clock, sleep, systemClock, type Timer } from '../../shared/clock.js';
+import { type Clock, systemClock, type Timer } from '../../shared/clock.js';
 import type { EngineLog } from '../../engine/ports/engine-log.js';
 import { type ResolvedRetryPolicy, retryDelay } from '../../definition/options/retry-policy.js';
 import { cut } from '../../shared/shown-value.js';
@@ -12,7 +12,7 @@ import {
   type TakenMessage,
 } from '../../store/postgres/outbox/postgres-outbox.js';
 import { Trouble } from '../../engine/observe/trouble.js';
-import { transientWait } from '../../shared/transient-wait.js';
+import { repeated, transientWait } from '../../shared/transient-wait.js';
 import { BrokerWatch } from './broker-watch.js';
 import { LaneLeases } from './lane-leases.js';
 import type { MessageTransport } from './message-transport.js';
@@ -113,7 +113,7 @@ export class Relay {
     failed: (error: unknown) => void = () => undefined,
   ) {
     this.trouble = new Trouble(
-      { isTransient: (error) => outbox.isTransient(error), clock: time.clock, log, count: failed },
+      { store: outbox, clock: time.clock, log, count: failed },
       { what: 'A run of the relay', meanwhile: 'The next run reads smaller pages' },
     );
     this.leases = new LaneLeases(outbox, settings.lease, time.clock);
@@ -327,16 +327,11 @@ export class Relay {
   }
 
   /** What was sent is to be known as sent, or it would be sent again. */
-  private async persistently(settle: () => Promise<void>): Promise<void> {
+  private persistently(settle: () => Promise<void>): Promise<void> {
     const until = this.now + this.settings.lease;
-    for (let tries = 0; ; tries += 1) {
-      try {
-        return await settle();
-      } catch (error) {
-        if (!this.outbox.isOutage(error) || this.now > until || this.abandoned) throw error;
-        await sleep(this.time.clock, transientWait(tries, this.time.random()));
-      }
-    }
+    const isRepeated = (error: unknown) =>
+      this.outbox.isOutage(error) && this.now <= until && !this.abandoned;
+    return repeated(settle, isRepeated, this.time);
   }
 
   private lookAgain(): void {
