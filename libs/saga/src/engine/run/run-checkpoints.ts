@@ -124,8 +124,6 @@ export class RunCheckpoints {
       lock: lock && { name, key: lock.key },
       parent,
       starts: this.children?.startedBy(state, saved),
-      after: undefined,
-      holder: undefined,
       messages: messagesOf(sent),
       heldBy: release && next.held?.map(({ node }) => node.name),
       tags: tagsAfter(this.saga.tags, sent),

@@ -21,8 +21,10 @@ export class MadeCheckpoint implements Parts<Checkpoint> {
   readonly lock: Checkpoint['lock'];
   readonly parent: Checkpoint['parent'];
   readonly starts: Checkpoint['starts'];
-  readonly after: Checkpoint['after'];
-  readonly holder: Checkpoint['holder'];
+  /** Set when it is sent. */
+  after: Checkpoint['after'] = undefined;
+  /** Set when it is sent. */
+  holder: Checkpoint['holder'] = undefined;
   readonly messages: Checkpoint['messages'];
   readonly tags: Checkpoint['tags'];
   readonly heldBy: Checkpoint['heldBy'];
@@ -36,7 +38,7 @@ export class MadeCheckpoint implements Parts<Checkpoint> {
    * @param previousAt when that was made, or the claim was sent
    */
   constructor(
-    parts: Parts<Checkpoint>,
+    parts: Omit<Parts<Checkpoint>, 'after' | 'holder'>,
     readonly size: number,
     readonly graphSteps: number,
     readonly growth: number,
@@ -62,8 +64,6 @@ export class MadeCheckpoint implements Parts<Checkpoint> {
     this.lock = parts.lock;
     this.parent = parts.parent;
     this.starts = parts.starts;
-    this.after = parts.after;
-    this.holder = parts.holder;
     this.messages = parts.messages;
     this.tags = parts.tags;
     this.heldBy = parts.heldBy;

@@ -2,8 +2,8 @@ import type { Durability } from '../../definition/options/saga-options.js';
 import { type SagaGraph, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { stepState } from '../../machine/saga-state.js';
 import type { Revised, SagaBindings } from '../versions/saga-bindings.js';
-import type { SagaStore } from '../ports/saga-store.js';
 import { type Checkpoint, type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
+import type { MadeCheckpoint } from './made-checkpoint.js';
 import { SlotMap } from '../../shared/slot-map.js';
 
 interface HeldSaga {
@@ -39,9 +39,10 @@ export class RelaxedSagas {
     this.held.delete(id);
   }
 
-  marked<Made extends Checkpoint>(checkpoint: Made): Made {
-    const number = this.held.get(checkpoint.id)?.number ?? 0;
-    return number === 0 ? checkpoint : { ...checkpoint, after: number };
+  /** Requires the last checkpoint that the database may lose. */
+  mark(made: MadeCheckpoint): void {
+    const number = this.held.get(made.id)?.number ?? 0;
+    if (number > 0) made.after = number;
   }
 
   /** What others go by, and that a step begins which must not begin twice, is safe before anything follows from it. */
@@ -55,17 +56,6 @@ export class RelaxedSagas {
   stored({ id, number }: Checkpoint, durability: Durability, result: CheckpointResult): void {
     const held = this.held.get(id);
     if (held && result === 'saved') held.number = durability === 'relaxed' ? number : 0;
-  }
-
-  /** Runs a transaction of a step. The checkpoint that it stores requires the last one that the database may lose. */
-  async transact(
-    store: Pick<SagaStore, 'transact'>,
-    work: Parameters<SagaStore['transact']>[0],
-  ): Promise<CheckpointResult> {
-    let made: Checkpoint | undefined;
-    const result = await store.transact(async (transaction) => (made = this.marked(await work(transaction))));
-    if (made) this.stored(made, 'durable', result);
-    return result;
   }
 }
 

@@ -12,16 +12,15 @@ import type {
   StepTransaction,
   StoreTarget,
 } from '../ports/saga-store.js';
-import { type Checkpoint, type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
+import { type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga } from '../ports/stored-saga.js';
 import type { SagaBindings } from '../versions/saga-bindings.js';
-import { GroupWriter, type GroupWriterOptions } from './group-writer.js';
+import { GroupWriter, type GroupWriterOptions, WritersByDurability } from './group-writer.js';
 import type { MadeCheckpoint } from './made-checkpoint.js';
 import type { RecentSagas } from './recent-sagas.js';
 import type { Recovery } from './recovery.js';
 import { RelaxedSagas } from './relaxed-sagas.js';
 import { asCallError, CALL_MAX_WAIT_MS, type StoreRetry } from './store-retry.js';
-import { WritersByDurability } from './writers-by-durability.js';
 
 /**
  * What goes into a statement, and how many of them go side by side. A statement has a price of its own (a tenth of the
@@ -138,10 +137,13 @@ export class SagaWriters {
   async transact(work: (transaction: StepTransaction) => Promise<MadeCheckpoint>): Promise<CheckpointResult> {
     await this.ports.recovery?.ready();
     let made: MadeCheckpoint | undefined;
-    const result = await this.relaxed.transact(this.ports.store, async (transaction) => {
+    const result = await this.ports.store.transact(async (transaction) => {
       made = await work(transaction);
-      return this.afterFailover(made);
+      this.relaxed.mark(made);
+      this.afterFailover(made);
+      return made;
     });
+    if (made) this.relaxed.stored(made, 'durable', result);
     if (result === 'saved') this.recent?.stored(made!, true);
     return result;
   }
@@ -196,10 +198,10 @@ export class SagaWriters {
   }
 
   private async checkpointRelaxed(made: MadeCheckpoint): Promise<CheckpointResult> {
-    const checkpoint = this.relaxed.marked(made);
-    const durability = this.relaxed.durabilityOfCheckpoint(checkpoint);
-    const result = await this.write(checkpoint, durability);
-    this.relaxed.stored(checkpoint, durability, result);
+    this.relaxed.mark(made);
+    const durability = this.relaxed.durabilityOfCheckpoint(made);
+    const result = await this.write(made, durability);
+    this.relaxed.stored(made, durability, result);
     return result;
   }
 
@@ -217,8 +219,8 @@ export class SagaWriters {
     const { store, observers, retry } = this.ports;
     observers.checkpointing(batch.length);
     const results = await retry.reached(() => {
-      const sent = store.lastFailoverAt === -Infinity ? batch : batch.map((made) => this.afterFailover(made));
-      return store.checkpoint(sent, durability);
+      for (const made of batch) this.afterFailover(made);
+      return store.checkpoint(batch, durability);
     });
     if (recent)
       for (const [n, result] of results.entries()) if (result === 'saved') recent.stored(batch[n]!, false);
@@ -226,9 +228,10 @@ export class SagaWriters {
   }
 
   /** What a saga's last checkpoint, or the claim of its lease, was sent before a failover may be gone: it has to be there. */
-  private afterFailover(made: MadeCheckpoint): Checkpoint {
+  private afterFailover(made: MadeCheckpoint): void {
     const { store, lease } = this.ports;
-    if (made.previousAt > store.lastFailoverAt) return made;
-    return { ...made, after: Math.max(made.after ?? 0, made.previous), holder: lease.worker };
+    if (made.previousAt > store.lastFailoverAt) return;
+    made.after = Math.max(made.after ?? 0, made.previous);
+    made.holder = lease.worker;
   }
 }
