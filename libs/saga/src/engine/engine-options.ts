@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import type { Clock } from '../shared/clock.js';
 import type { SagaObservers } from './observe/saga-observers.js';
-import type { MethodContext } from './ports/method-context.js';
+import type { MethodContext } from './ports/invoker.js';
 import type { StoredSaga } from './ports/stored-saga.js';
 import type { WorkerOptions } from './worker/worker-ports.js';
 import type { RecoveryBounds } from './write/recent-sagas.js';

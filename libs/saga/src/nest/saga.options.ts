@@ -18,7 +18,7 @@ import { LONGEST_RECOVERY_WINDOW } from '../engine/ports/put-back.js';
 import type { OperatorAction } from '../engine/ports/operation.js';
 import { payloadCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
 import type { RecoveryBounds } from '../engine/write/recent-sagas.js';
-import type { MethodContext } from '../engine/ports/method-context.js';
+import type { MethodContext } from '../engine/ports/invoker.js';
 import { AMBIENT_OPTIONS, type SagaAmbient } from './ambient.js';
 import { DATABASE_OPTIONS, readDatabase, readStandby } from './database-options.js';
 import {

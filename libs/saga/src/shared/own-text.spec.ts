@@ -1,6 +1,6 @@
 import { collectGarbage } from '../../../../test/support/collect-garbage.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
-import { withMethodStacks } from '../engine/attempt/method-stack.js';
+import { withMethodStacks } from '../engine/attempt/attempt-runner.js';
 import { ownText } from './own-text.js';
 
 const MB = 2 ** 20;

@@ -2,6 +2,8 @@ import { types } from 'node:util';
 import { type SagaError, StepAbortedError } from '../../errors.js';
 import { leavesNothing } from '../../definition/graph/saga-graph.js';
 import { type Duration, toMilliseconds } from '../../definition/options/duration.js';
+import type { SerializedError } from '../../definition/types/saga-failure.js';
+import { ownText } from '../../shared/own-text.js';
 import type { ResolvedRetryPolicy } from '../../definition/options/retry-policy.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { ignoreRejection } from '../../shared/ignore-rejection.js';
@@ -10,13 +12,11 @@ import { isolated } from '../../shared/own-context.js';
 import { TURN_BUDGET } from '../../shared/turn-budget.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { StepTransaction } from '../ports/saga-store.js';
-import type { MethodContext } from '../ports/method-context.js';
-import type { Invoker } from '../ports/invoker.js';
+import type { Invoker, MethodContext } from '../ports/invoker.js';
 import { encodePayload } from '../payload/payload.js';
 import type { AttemptWatch } from '../observe/instrument.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import { serializeError } from '../payload/serialize-error.js';
-import { withMethodStacks } from './method-stack.js';
 import { boundAttempt, isBounded } from './bound-attempt.js';
 import type { StepAttempt } from './step-attempt.js';
 
@@ -33,6 +33,12 @@ export interface AttemptRunnerOptions {
 
 /** The longest wait (ms) that an error can ask for: one day. */
 const LONGEST_ASKED_WAIT = 86_400_000;
+
+/**
+ * The first line of a stack that is not the method's: the call of the method by the engine. All below is the same for every
+ * error, longer than the rest in most stacks, and would be stored with each failed attempt.
+ */
+const CALL = /\n\s+at (?:async )?(?:callSagaMethod|AttemptRunner\.)/;
 
 type StepFailed = Extract<SagaEvent, { type: 'step-failed' }>;
 
@@ -77,7 +83,7 @@ export class AttemptRunner {
     const watch = this.watch(attempt);
     attempt.messages.open(attempt.traceparent);
     try {
-      // Its name marks in stacks where the method ends: see method-stack.ts.
+      // Its name marks in stacks where the method ends: see CALL.
       const callSagaMethod = () => invoke(attempt.method, attempt.context(transaction), attempt.payload());
       result = await this.bounded(attempt, watch ? () => watch.within(callSagaMethod) : callSagaMethod);
     } catch (error) {
@@ -289,4 +295,19 @@ function isCoded(error: unknown, code: SagaError['code']): boolean {
   } catch {
     return false;
   }
+}
+
+/** An error that a method threw, and its causes, with stacks that end where the engine called the method. */
+export function withMethodStacks(error: SerializedError): SerializedError {
+  const { stack, cause } = error;
+  if (stack !== undefined) error.stack = endedAtCall(stack);
+  if (cause !== undefined) withMethodStacks(cause);
+  return error;
+}
+
+/** A stack that has lines of the engine only stays whole. */
+function endedAtCall(stack: string): string {
+  const call = stack.search(CALL);
+  const first = stack.search(/\n\s+at /);
+  return call > first ? ownText(stack.slice(0, call)) : stack;
 }

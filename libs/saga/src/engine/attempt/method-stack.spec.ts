@@ -1,4 +1,4 @@
-import { withMethodStacks } from './method-stack.js';
+import { withMethodStacks } from './attempt-runner.js';
 
 const OWN = '    at Order.pay (/app/order.js:3:9)\n    at async Bank.charge (/app/bank.js:7:1)';
 const ENGINE =

@@ -3,7 +3,7 @@ import { SagaValidationError } from '../../errors.js';
 import { Later } from '../../shared/later.js';
 import { withoutContext } from '../../shared/own-context.js';
 import { decodePayload } from './payload.js';
-import { returnedKeyFlaw } from './returned-key.js';
+import { returnedKeyFlaw } from './storable-key.js';
 import { serializeError } from './serialize-error.js';
 
 /**

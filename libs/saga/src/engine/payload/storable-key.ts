@@ -1,3 +1,6 @@
+import { ignoreRejection } from '../../shared/ignore-rejection.js';
+import { shown } from '../../shared/shown-value.js';
+
 /** Longest correlation id, tag and the like, in characters. */
 export const LONGEST_KEY = 255;
 
@@ -20,4 +23,25 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** A text that PostgreSQL takes for a uuid. */
 export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && UUID.test(value);
+}
+
+/** Longest key that a function of a definition may return, in characters. */
+const LONGEST_RETURNED_KEY = 500;
+
+/** The rest of the sentence that names the function which returned it; undefined: it is a key. */
+export function returnedKeyFlaw(key: unknown): string | undefined {
+  if (isKey(key, LONGEST_RETURNED_KEY)) return undefined;
+  ignoreRejection(key);
+  const given = typeof key === 'string' ? `a string of ${key.length} characters` : shown(key);
+  return (
+    `must synchronously return a string of 1 to ${LONGEST_RETURNED_KEY} characters, without NUL or half surrogate ` +
+    `pairs; it returned ${given}`
+  );
+}
+
+/** @throws TypeError if the function of a limit's key has returned something else than a key */
+export function keyReturned(key: unknown, name: string): string {
+  const flaw = returnedKeyFlaw(key);
+  if (flaw !== undefined) throw new TypeError(`${name}() ${flaw}`);
+  return key as string;
 }

@@ -7,7 +7,7 @@ import { TIMED } from '../../machine/step-kinds.js';
 import { permitSlack } from '../../machine/turn.js';
 import { stepsOfKinds } from '../../machine/step-map.js';
 import { failedForGood } from '../attempt/attempt-events.js';
-import { keyReturned } from '../payload/returned-key.js';
+import { keyReturned } from '../payload/storable-key.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 
 /** The limit of the sagas of a name is stored like that of a step without a name. */

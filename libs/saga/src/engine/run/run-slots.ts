@@ -8,7 +8,7 @@ import { stepsOfKinds } from '../../machine/step-map.js';
 import { NOTHING } from '../../shared/empty-array.js';
 import { type FreeSlots, SLOT_KEPT_MS, type SlotHolder, type SlotLimit } from '../ports/step-slots.js';
 import { failedForGood } from '../attempt/attempt-events.js';
-import { keyReturned } from '../payload/returned-key.js';
+import { keyReturned } from '../payload/storable-key.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 

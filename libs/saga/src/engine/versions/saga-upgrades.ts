@@ -8,7 +8,6 @@ import { REASONS_NAMED, SagaMoves } from './upgrade-plan.js';
 import type { Edit, StoreTarget } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { serializeError } from '../payload/serialize-error.js';
-import { pauseAfter, readProgress, sweepEnded, type UpgradeProgress } from './upgrade-progress.js';
 
 /** Instances looked at by one statement. */
 const PAGE = 100;
@@ -18,6 +17,10 @@ const LANES = 4;
 const PAGES = 10;
 /** How long (ms) a turn is another process's before it counts as lost. */
 const TURN = 30_000;
+/** The pause after a sweep that moved nothing doubles up to this many polls. */
+const LONGEST_PAUSE = 64;
+/** The pause is also at least this many times as long as the sweep, in turns. */
+const REST = 4;
 
 /** The part of the engine that moves instances. */
 export interface UpgradingEngine {
@@ -29,12 +32,26 @@ export interface UpgradingEngine {
   ): Promise<StoredSaga | undefined>;
 }
 
+/** How far the sweep over the instances of the versions that a target upgrades from is; stored for all processes. */
+interface UpgradeProgress {
+  /** The version whose instances come next; undefined: a sweep begins. */
+  readonly from?: number;
+  /** The page that comes next; undefined: the first. */
+  readonly next?: string;
+  /** Turns of this sweep. */
+  readonly turns: number;
+  /** Instances that this sweep has moved. */
+  readonly moved: number;
+  /** Sweeps before this one, without a break, that moved nothing. */
+  readonly idle: number;
+}
+
 /**
  * Moves running instances to the versions that say `upgradeFrom`, as soon as each can be.
  *
  * All processes take turns: one at a time looks at no more than `PAGES` pages, and the next goes on where it ended. So what
  * is read does not grow with the number of processes, and instances that cannot move delay the others by no more than a
- * sweep and the pause after it (upgrade-progress.ts).
+ * sweep and the pause after it (`pauseAfter`).
  */
 export class SagaUpgrades {
   private readonly targets: readonly SagaGraph[];
@@ -172,4 +189,19 @@ export function moveTo(to: SagaGraph, { state, dueAt }: StoredSaga, now: number)
   // The new graph may have something to do at once; but not before the saga was to begin, or has its lock.
   const due = state.steps.size > 0 || (dueAt ?? false);
   return { state, step, due: state.status === 'running' && due, version: to.version };
+}
+
+function readProgress(text: string | undefined): UpgradeProgress {
+  return text === undefined ? { turns: 0, moved: 0, idle: 0 } : (JSON.parse(text) as UpgradeProgress);
+}
+
+/** What is stored after a sweep has reached its end: the next one begins anew. */
+function sweepEnded({ moved, idle }: UpgradeProgress): UpgradeProgress {
+  return { turns: 0, moved: 0, idle: moved > 0 ? 0 : idle + 1 };
+}
+
+/** Polls until the next turn. @param done the progress when the turn ended, before `sweepEnded` */
+function pauseAfter(done: UpgradeProgress, ended: boolean): number {
+  if (!ended || done.moved > 0) return 1;
+  return Math.max(Math.min(LONGEST_PAUSE, 2 ** (done.idle + 1)), REST * done.turns);
 }

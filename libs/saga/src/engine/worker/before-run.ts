@@ -5,11 +5,12 @@ import { stepsOfKinds } from '../../machine/step-map.js';
 import { isLostAttempt } from '../../machine/predicates.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { cancellation } from '../attempt/attempt-events.js';
-import type { StoredSaga } from '../ports/stored-saga.js';
+import type { LockDeadlock, StoredSaga } from '../ports/stored-saga.js';
+import { SagaLockDeadlockError } from '../../errors.js';
+import { serializeError } from '../payload/serialize-error.js';
 import { lostLeasesOf } from '../ports/live-state.js';
 import type { SagaRun } from '../run/saga-run.js';
 import { type BoundSaga, DRIFT_MEND } from '../versions/saga-bindings.js';
-import { deadlocked } from './lock-deadlock.js';
 
 /**
  * Returns what happened to a saga before its run.
@@ -45,4 +46,16 @@ export function stopUnlessFit(run: SagaRun, bound: BoundSaga, now: number): void
   const missing = missingCode(bound, run.state);
   if (missing.length === 0) return;
   run.begin([{ type: 'code-missing', missing, fix: DRIFT_MEND, now }]);
+}
+
+/** The saga is to fail, since it would wait for its semantic lock for ever. */
+function deadlocked({ id, name }: StoredSaga, { key, holder, held }: LockDeadlock): SagaEvent {
+  const { stack: _, ...error } = serializeError(
+    new SagaLockDeadlockError(
+      `Saga ${id} (${name}) cannot wait for lock '${key}': saga ${holder.id} (${holder.name}) holds it, and waits, ` +
+        `directly or through others, for lock '${held.key}' of saga ${held.id} (${held.name}), which waits for this ` +
+        `saga. Start sagas that need several locks so that they acquire them in the same order, or start them again.`,
+    ),
+  );
+  return { type: 'deadlocked', error };
 }

@@ -1,10 +1,11 @@
 import type { Clock } from '../../shared/clock.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 import type { StartResult } from '../ports/saga-store.js';
-import type { Lease, NewSaga } from '../ports/stored-saga.js';
+import { changeState } from '../../machine/change-state.js';
+import { INITIAL } from '../../machine/saga-state.js';
+import type { Parts } from '../../shared/parts.js';
+import type { Lease, NewSaga, StoredSaga } from '../ports/stored-saga.js';
 import type { SagaWriters } from '../write/saga-writers.js';
-import { SentStart } from '../write/sent-start.js';
-import { StartedSaga } from './started-saga.js';
 import type { Worker } from './worker.js';
 
 /** A saga that is to be stored. Whether this process takes its lease is decided here. */
@@ -50,5 +51,87 @@ export class Submissions {
       else this.ports.announceDue();
     }
     return result;
+  }
+}
+
+/** A saga as it is sent to be stored for the first time. A class, since it lives long: see NOTHING. */
+class SentStart implements Parts<NewSaga> {
+  readonly id: NewSaga['id'];
+  readonly fresh: NewSaga['fresh'];
+  readonly name: NewSaga['name'];
+  readonly version: NewSaga['version'];
+  readonly correlationId: NewSaga['correlationId'];
+  readonly input: NewSaga['input'];
+  readonly priority: NewSaga['priority'];
+  readonly tags: NewSaga['tags'];
+  readonly delay: NewSaga['delay'];
+  readonly startAt: NewSaga['startAt'];
+  readonly timeout: NewSaga['timeout'];
+  readonly sla: NewSaga['sla'];
+  readonly step: NewSaga['step'];
+  readonly lockKey: NewSaga['lockKey'];
+  readonly lockRejects: NewSaga['lockRejects'];
+  readonly limitKey: NewSaga['limitKey'];
+
+  constructor(
+    saga: Omit<NewSaga, 'leased'>,
+    readonly leased: boolean,
+  ) {
+    this.id = saga.id;
+    this.fresh = saga.fresh;
+    this.name = saga.name;
+    this.version = saga.version;
+    this.correlationId = saga.correlationId;
+    this.input = saga.input;
+    this.priority = saga.priority;
+    this.tags = saga.tags;
+    this.delay = saga.delay;
+    this.startAt = saga.startAt;
+    this.timeout = saga.timeout;
+    this.sla = saga.sla;
+    this.step = saga.step;
+    this.lockKey = saga.lockKey;
+    this.lockRejects = saga.lockRejects;
+    this.limitKey = saga.limitKey;
+  }
+}
+
+const NO_TIMES: StoredSaga['stepTimes'] = new Map();
+
+/** A saga that one statement has stored and leased, as the store would return it. A class, since it lives long: see NOTHING. */
+class StartedSaga implements StoredSaga {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly correlationId: string | undefined;
+  readonly input: string | undefined;
+  readonly priority: number;
+  tags: StoredSaga['tags'];
+  readonly limitKey: string | undefined;
+  readonly state: StoredSaga['state'];
+  readonly epoch = 1;
+  readonly checkpoints = 0;
+  readonly lockedBy: string;
+  readonly takeovers = 0;
+  readonly losses = 0;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly stepTimes = NO_TIMES;
+
+  /** @param now the database's time */
+  constructor(saga: NewSaga, lease: Lease, now: number) {
+    this.id = saga.id;
+    this.name = saga.name;
+    this.version = saga.version;
+    this.correlationId = saga.correlationId;
+    this.input = saga.input;
+    this.priority = saga.priority;
+    this.tags = saga.tags;
+    this.limitKey = saga.limitKey;
+    this.state =
+      saga.timeout === undefined ? INITIAL : changeState(INITIAL, { deadline: now + saga.timeout });
+    this.lockedBy = lease.worker;
+    this.createdAt = now;
+    this.updatedAt = now;
   }
 }

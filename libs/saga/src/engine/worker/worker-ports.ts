@@ -1,4 +1,4 @@
-import type { MethodContext } from '../ports/method-context.js';
+import type { MethodContext } from '../ports/invoker.js';
 import type { Clock } from '../../shared/clock.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 import type { SagaObservers } from '../observe/saga-observers.js';

@@ -2,10 +2,9 @@ import { stateOf } from '../../../../../test/fixtures/state-of.js';
 import { sequenceOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
 import type { NewSaga, StoredSaga } from '../ports/stored-saga.js';
-import { type AfterFailover, decidePutBack } from './decide-put-back.js';
+import { type AfterFailover, decidePutBack, startAgain } from './decide-put-back.js';
 import { MadeCheckpoint } from './made-checkpoint.js';
 import { KnownCheckpoint, KnownSaga, RecentSagas } from './recent-sagas.js';
-import { startAgain } from './start-again.js';
 
 const LEASE = { worker: 'me', duration: 30_000 };
 const NOW = 100_000;

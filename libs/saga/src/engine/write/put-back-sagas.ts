@@ -3,9 +3,8 @@ import type { Operation } from '../ports/operation.js';
 import type { Edit, SagaStore } from '../ports/saga-store.js';
 import type { Lease, StoredSaga } from '../ports/stored-saga.js';
 import type { SagaBindings } from '../versions/saga-bindings.js';
-import { decidePutBack } from './decide-put-back.js';
+import { decidePutBack, startAgain } from './decide-put-back.js';
 import type { KnownSaga } from './recent-sagas.js';
-import { startAgain } from './start-again.js';
 
 export interface PutBackPorts {
   readonly store: SagaStore;
