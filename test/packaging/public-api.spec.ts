@@ -71,7 +71,16 @@ function exportsOf(entry: string): ts.Symbol[] {
 }
 
 function declarationsOf(symbol: ts.Symbol): string {
-  return (symbol.declarations ?? []).map(withoutPrivates).join('\n');
+  return (symbol.declarations ?? []).map((one) => namesOf(one) ?? withoutPrivates(one)).join('\n');
+}
+
+/** A type of names, whatever it is derived from: a name that is added shows. Undefined: it is another type. */
+function namesOf(declaration: ts.Declaration): string | undefined {
+  if (!ts.isTypeAliasDeclaration(declaration) || declaration.typeParameters) return undefined;
+  const type = checker.getTypeAtLocation(declaration);
+  if (!type.isUnion() || !type.types.every((one) => one.isStringLiteral())) return undefined;
+  const names = type.types.map((one) => `'${one.value}'`).sort();
+  return `export type ${declaration.name.text} = ${names.join(' | ')};`;
 }
 
 /**
