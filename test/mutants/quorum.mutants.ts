@@ -66,8 +66,8 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'retry with another input by the rule of any retry',
-    find: "rules.approvals[about?.newInput ? 'retryWithInput' : action]",
-    replace: 'rules.approvals[action]',
+    find: 'rules.approvals[rule as ApprovalRule]',
+    replace: 'rules.approvals[action as ApprovalRule]',
     killers: [specs('second-person')],
   },
 ];

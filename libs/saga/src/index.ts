@@ -79,7 +79,8 @@ export {
 export { SAGA_PARTITIONS_INTERVAL } from './nest/maintenance/saga.partitions.js';
 export { SAGA_POLL_INTERVAL } from './nest/maintenance/saga.poller.js';
 export { SagaErrorFilter } from './nest/saga-error.filter.js';
-export type { BulkAction, BulkOptions, BulkResult } from './nest/calls/bulk-edit.js';
+export type { BulkAction } from './engine/ports/call-table.js';
+export type { BulkOptions, BulkResult } from './nest/calls/bulk-edit.js';
 export type { ExpectedState, OperatorOptions } from './nest/calls/operator-options.js';
 export type { ScheduleOperatorOptions } from './nest/calls/schedule-calls.js';
 export type { ShardOperatorOptions } from './nest/calls/shard-calls.js';

@@ -1,5 +1,5 @@
 import type { SagaFilter, SagaSnapshot } from '../../../libs/saga/src/index.js';
-import { allowedActions } from '../../../libs/saga/src/admin/allowed-actions.js';
+import { allowedCalls } from '../../../libs/saga/src/engine/operate/call-rules.js';
 import { moveTo } from '../../../libs/saga/src/engine/versions/saga-upgrades.js';
 import { recordOf } from '../../../libs/saga/src/definition/describe/graph-record.js';
 import { obstacleToMove } from '../../../libs/saga/src/machine/can-upgrade.js';
@@ -163,7 +163,7 @@ class Walk {
       const saga = await this.world.load(id);
       const { now } = await this.world.store.pauses.all(0);
       const { graph } = this.world.registry.all.find((one) => one.graph.name === scene.saga)!;
-      const offered = allowedActions(saga, graph, now).map(({ kind, now }) => (now ? 'retryNow' : kind));
+      const offered = allowedCalls(saga, graph, now).map(({ kind, now }) => (now ? 'retryNow' : kind));
       const calls = (Object.keys(CALLS) as Call[]).filter((call) => scene.after[call] !== 'same');
       const works = calls.filter((call) => scene.after[call] !== 'refused' && !isRetry(scene, call));
       shown.push([scene.saga, calls.filter((call) => offered.includes(call))]);

@@ -2,8 +2,8 @@ import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
 import type { AdminAction } from './admin.options.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaCodecError, SagaConflictError, SagaNotFoundError } from '../errors.js';
+import type { AllowedCall } from '../engine/operate/call-rules.js';
 import { stepOfKey } from '../definition/graph/saga-graph.js';
-import type { AllowedAction } from './allowed-actions.js';
 import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
 import { AdminRuntime } from './admin.runtime.js';
 
@@ -51,10 +51,10 @@ export class AdminAccess {
 
   /** The action with those of its steps that the caller may do it to; undefined: none, or the caller may not do it at all. */
   async allowed(
-    action: AllowedAction,
+    action: AllowedCall,
     which: { readonly saga: string; readonly id: string },
     request: unknown,
-  ): Promise<AllowedAction | undefined> {
+  ): Promise<AllowedCall | undefined> {
     const { kind, steps } = action;
     if (!steps) return (await this.may({ kind, ...which }, request)) ? action : undefined;
     const names = [...new Set(steps.map(stepOfKey))];
@@ -122,4 +122,14 @@ export class AdminAccess {
 /** The saga that the error of a start names. */
 function namedBy(error: unknown): string | undefined {
   return error instanceof SagaConflictError || error instanceof SagaCodecError ? error.sagaId : undefined;
+}
+
+/** What `authorize` receives of a request beside the saga: what was sent, and the step that it names. */
+export function askedAction(
+  kind: AdminAction['kind'],
+  body: unknown,
+): Pick<AdminAction, 'kind' | 'step' | 'parameters'> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return { kind };
+  const { step } = body as { readonly step?: unknown };
+  return { kind, ...(typeof step === 'string' && { step: stepOfKey(step) }), parameters: { ...body } };
 }

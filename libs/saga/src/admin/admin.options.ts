@@ -7,6 +7,7 @@ import {
   type OptionTable,
   withDefault,
 } from '../definition/options/option-reader.js';
+import type { CallName } from '../engine/ports/call-table.js';
 import { withoutProblems } from '../definition/options/read-options.js';
 import type { Report } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
@@ -43,21 +44,7 @@ export interface AdminAction {
 export type AdminActionKind = 'look' | 'start' | 'bulk' | 'pauseStep' | 'resumeStep' | OperatorAction;
 
 /** The actions on a saga. `pause`, `resume` and `trigger` are also those on the schedule of a saga. */
-export type OperatorAction =
-  | 'cancel'
-  | 'abort'
-  | 'undo'
-  | 'retry'
-  | 'skip'
-  | 'complete'
-  | 'abandonAttempt'
-  | 'reschedule'
-  | 'pause'
-  | 'resume'
-  | 'trigger'
-  | 'signal'
-  | 'approve'
-  | 'reject';
+export type OperatorAction = CallName | 'trigger';
 
 /** Options of `SagaAdminModule`, or the result of its factory. */
 export interface SagaAdminModuleOptions {

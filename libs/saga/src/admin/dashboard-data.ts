@@ -1,7 +1,15 @@
 import type { STATUS_GROUPS } from '../definition/types/saga-status.js';
+import type { AllowedCall } from '../engine/operate/call-rules.js';
+import {
+  CALL_NAMES,
+  type CallFacts,
+  type CallName,
+  type CallOption,
+  type Dialog,
+  factsOf,
+} from '../engine/ports/call-table.js';
 import type { StepSnapshot } from '../nest/views/saga-snapshot.js';
 import type { TimelineEntry } from '../nest/views/timeline.js';
-import type { AllowedAction } from './allowed-actions.js';
 import type { AdminTask } from './controllers/tasks.controller.js';
 import type { AdminHistoryEntry, AdminSaga, AdminSummary } from './saga-views.js';
 
@@ -14,6 +22,25 @@ export type ShownSaga = Json<AdminSaga>;
 export type ShownSummary = Json<AdminSummary>;
 export type ShownTask = Json<AdminTask>;
 export type ShownStep = Json<StepSnapshot>;
-export type ShownAction = Json<AllowedAction>;
+export type ShownAction = Json<AllowedCall>;
 export type ShownEvent = Json<TimelineEntry>;
 export type ShownHistoryEntry = Json<AdminHistoryEntry>;
+
+/** The dialog of an operator's call, for the scripts of the dashboard. */
+export interface ActionDialog
+  extends Dialog, Pick<CallFacts, 'decides' | 'sends' | 'many' | 'compensates' | 'done'> {
+  /** What it asks for, beside the reason and the operator. */
+  readonly fields: readonly (CallOption & { readonly name: string; readonly label: string })[];
+}
+
+/** The dialogs of all calls, in the order in which they are offered. */
+export function actionDialogs(): Record<CallName, ActionDialog> {
+  const dialogs = CALL_NAMES.map((kind) => {
+    const { dialog, command: _, approvals: __, options, ...facts } = factsOf(kind);
+    const fields = Object.entries(options).flatMap(([name, option]) =>
+      option.label === undefined ? [] : [{ name, ...option }],
+    );
+    return [kind, { ...dialog, ...facts, fields }];
+  });
+  return Object.fromEntries(dialogs) as Record<CallName, ActionDialog>;
+}

@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Injectable } from '@nestjs/common';
+import { actionDialogs } from './dashboard-data.js';
 import { FOLDER } from './from-this-folder.cjs';
+
+/** The script that has the dialogs of the operators' calls, made of their table. */
+const ACTIONS_SCRIPT = {
+  name: 'actions.js',
+  content: Buffer.from(`export const ACTIONS = ${JSON.stringify(actionDialogs())};\n`),
+};
 
 export interface DashboardFile {
   readonly type: string;
@@ -27,9 +34,12 @@ export class DashboardFiles {
   constructor() {
     const folder = join(FOLDER, 'dashboard');
     const hash = createHash('sha256');
-    for (const name of readdirSync(folder).sort()) {
+    const found = readdirSync(folder).sort();
+    for (const { name, content } of [
+      ACTIONS_SCRIPT,
+      ...found.map((name) => ({ name, content: readFileSync(join(folder, name)) })),
+    ]) {
       const type = TYPES[extname(name)];
-      const content = readFileSync(join(folder, name));
       hash.update(name).update(content);
       if (type !== undefined) this.files.set(name, { type, content });
     }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { catchError, concatMap, EMPTY, map, mergeAll, type Observable, tap } from 'rxjs';
 import type { SagaUpdate } from '../nest/calls/saga-watch.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
+import { allowedCalls, type AllowedCall } from '../engine/operate/call-rules.js';
 import { SagaNotFoundError, SagaTimeoutError, SagaUnavailableError } from '../errors.js';
 import type { RollbackPlan } from '../nest/views/rollback-plan.js';
 import { describeOperation, withoutGiven } from '../nest/views/describe-operation.js';
@@ -12,7 +13,6 @@ import { type TimelineEntry, timelineOf } from '../nest/views/timeline.js';
 import { isUuid } from '../engine/payload/storable-key.js';
 import { AdminAccess } from './admin-access.js';
 import { AdminRuntime } from './admin.runtime.js';
-import { allowedActions, type AllowedAction } from './allowed-actions.js';
 import {
   type GraphFinder,
   type PayloadsShown,
@@ -40,7 +40,7 @@ export interface AdminSaga extends SagaSnapshot {
   /** Are `input` and results shown? If not: why. */
   readonly payloads: PayloadsShown;
   /** What its state allows, and this operator may do. */
-  readonly actions: readonly AllowedAction[];
+  readonly actions: readonly AllowedCall[];
   /** The compensations that failed, if the saga is stuck while it compensates. */
   readonly failedCompensations?: readonly FailedCompensation[];
 }
@@ -94,8 +94,8 @@ export class SagaViews {
     const stored = await engine.load({ id: snapshot.id });
     // The graph that it goes by, which may be an older one than its class has.
     const own = stored && (await engine.graphOf(stored));
-    const actions: AllowedAction[] = [];
-    for (const action of stored ? allowedActions(stored, own, engine.now()) : []) {
+    const actions: AllowedCall[] = [];
+    for (const action of stored ? allowedCalls(stored, own, engine.now()) : []) {
       const allowed = await this.access.allowed(action, { saga, id: snapshot.id }, request);
       if (allowed) actions.push(allowed);
     }

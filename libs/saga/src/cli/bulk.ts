@@ -1,4 +1,4 @@
-import type { BulkAction } from '../nest/calls/bulk-edit.js';
+import type { BulkAction } from '../engine/ports/call-table.js';
 import type { OperatorOptions } from '../nest/calls/operator-options.js';
 import { columns } from './text/columns.js';
 import { EXIT, type JSON_OPTION, option, type ValuesOf } from './command.js';

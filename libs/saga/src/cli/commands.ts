@@ -1,6 +1,5 @@
 import type { Command } from './command.js';
 import { cleanup } from './commands/cleanup.js';
-import { decisions } from './commands/decide.js';
 import { diagram } from './commands/diagram.js';
 import { graphAccept } from './commands/graph-accept.js';
 import { graphDiff } from './commands/graph-diff.js';
@@ -9,7 +8,7 @@ import { init } from './commands/init.js';
 import { lint } from './commands/lint.js';
 import { list } from './commands/list.js';
 import { migrate } from './commands/migrate.js';
-import { cancel, operations, retry } from './commands/operate.js';
+import { operations } from './commands/operate.js';
 import { postgres } from './commands/postgres.js';
 import { run } from './commands/run.js';
 import { scheduleCommands } from './commands/schedules.js';
@@ -17,9 +16,6 @@ import { stepPauseCommands } from './commands/step-pauses.js';
 import { serve } from './commands/serve.js';
 import { shardCommands } from './commands/shards.js';
 import { show } from './commands/show.js';
-import { signal } from './commands/signal.js';
-import { skip } from './commands/skip.js';
-import { abandonAttempt, complete, reschedule } from './commands/way-out.js';
 import { start } from './commands/start.js';
 import { stats } from './commands/stats.js';
 import { tasks } from './commands/tasks.js';
@@ -28,8 +24,8 @@ import { watch } from './commands/watch.js';
 /** All commands, in the order of their help. */
 export const COMMANDS: readonly Command[] = [
   ...[list, tasks, show, watch, history, stats],
-  ...[start, signal, ...decisions],
-  ...[cancel, ...operations, retry, skip, complete, abandonAttempt, reschedule],
+  start,
+  ...operations,
   ...stepPauseCommands,
   ...scheduleCommands,
   ...shardCommands,

@@ -3,6 +3,7 @@ import { type Duration, LONGEST_TIMER } from '../definition/options/duration.js'
 import * as kind from '../definition/options/kinds.js';
 import {
   type Kind,
+  type Option,
   optional,
   OptionReader,
   type OptionTable,
@@ -15,7 +16,7 @@ import { withoutUndefined } from '../shared/without-undefined.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import { partitionPeriod, type Partitions } from '../store/postgres/schema/partition-saga-tables.js';
 import { LONGEST_RECOVERY_WINDOW } from '../engine/ports/put-back.js';
-import type { OperatorAction } from '../engine/ports/operation.js';
+import { APPROVAL_RULES, type ApprovalRule } from '../engine/ports/call-table.js';
 import { payloadCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
 import type { RecoveryBounds } from '../engine/write/recent-sagas.js';
 import type { MethodContext } from '../engine/ports/invoker.js';
@@ -187,7 +188,7 @@ export interface ResolvedSagaOptions {
   };
   readonly retry?: RetryPolicy;
   readonly compensationRetry?: RetryPolicy;
-  readonly approvals: { readonly [Call in OperatorAction | 'retryWithInput']?: number };
+  readonly approvals: { readonly [Rule in ApprovalRule]?: number };
   readonly maxPayloadBytes: number;
   readonly codec?: PayloadCodec;
   readonly retention?: number;
@@ -214,13 +215,9 @@ const WORKER_OPTIONS = {
   shutdownTimeout: withDefault(shutdownTime, '10s'),
   maxTakeovers: withDefault(whole, 5),
 } satisfies OptionTable<SagaWorkerOptions>;
-const APPROVALS = {
-  abort: optional(whole),
-  undo: optional(whole),
-  skip: optional(whole),
-  complete: optional(whole),
-  abandonAttempt: optional(whole),
-  retryWithInput: optional(whole),
+/** An option for each rule of the table of calls. */
+const APPROVALS = Object.fromEntries(APPROVAL_RULES.map((rule) => [rule, optional(whole)])) as {
+  readonly [Rule in ApprovalRule]: Option<number, number | undefined>;
 } satisfies OptionTable<RequiredApprovals>;
 /** A policy that is checked here, and read again with the definitions of sagas. */
 const policy: Kind<RetryPolicy> = {

@@ -4,12 +4,15 @@ import type { InputOf } from '../definition/types/contexts.js';
 import { SagaStateError } from '../errors.js';
 import { newSagaOf } from '../engine/operate/new-saga.js';
 import { awaitedLockKeyOf } from '../engine/payload/start-keys.js';
-import { checkNamed, operated, type OperatorCall } from '../engine/operate/operator-calls.js';
-import { abortEdit, pauseEdit, resumeEdit, undoEdit } from '../engine/operate/operator-edits.js';
+import { CALL_RULES } from '../engine/operate/call-rules.js';
+import { checkNamed, operated } from '../engine/operate/operator-calls.js';
 import { encodePayload } from '../engine/payload/payload.js';
 import { awaitedBy } from '../machine/sub-sagas.js';
-import { type BulkAction, bulkEdit, type BulkOptions, type BulkResult } from './calls/bulk-edit.js';
-import { type OperatorOptions, readOperatorOptions } from './calls/operator-options.js';
+import type { BulkAction, OperatorAction } from '../engine/ports/call-table.js';
+import type { StoredSaga } from '../engine/ports/stored-saga.js';
+import { bulkEdit, type BulkOptions, type BulkResult } from './calls/bulk-edit.js';
+import type { OperatorOptions } from './calls/operator-options.js';
+import { readCall } from './calls/read-call.js';
 import { noShards } from './calls/shard-calls.js';
 import { findPage, listOn } from './calls/find-page.js';
 import type { SagaFilter } from './calls/saga-filter.js';
@@ -19,16 +22,6 @@ import { SagaRuntime } from './saga.runtime.js';
 import { newId } from '../shared/new-id.js';
 import { withoutContext } from '../shared/own-context.js';
 import { TURN_BUDGET } from '../shared/turn-budget.js';
-import {
-  type ReadCall,
-  readAbandon,
-  readCancel,
-  readComplete,
-  readDecisionOn,
-  readReschedule,
-  readRetry,
-  readSkip,
-} from './calls/step-calls.js';
 import type { CleanupOptions, CleanupResult } from './maintenance/saga.cleanup.js';
 import { type Decision, UnawaitedSignalError, readSignal, type SignalOptions } from './calls/signals.js';
 import { type StartOptions, toStartFields } from './calls/start-options.js';
@@ -37,7 +30,6 @@ import {
   approvalPending,
   type CancelOptions,
   type CompleteOptions,
-  type Change,
   checkSame,
   lockConflict,
   notFound,
@@ -120,7 +112,7 @@ export class SagaService extends SagaStepPauseCalls {
    * @throws SagaValidationError if the saga has no step of the name in `unlessBegun`
    */
   async cancel(target: SagaTarget, options?: OperatorOptions & CancelOptions): Promise<void> {
-    return this.operate(target, readCancel(options));
+    await this.operate('cancel', target, options);
   }
 
   /**
@@ -129,14 +121,9 @@ export class SagaService extends SagaStepPauseCalls {
    * @throws SagaStateError if the saga has ended otherwise
    */
   async abort(target: SagaTarget, options?: OperatorOptions): Promise<void> {
-    let awaited: readonly { readonly id: string }[] = [];
-    const change: Change = (saga, graph, now, { reason }) => {
-      awaited = awaitedBy(saga.state);
-      return abortEdit(saga, graph, now, { reason });
-    };
-    await this.operate(target, { action: 'abort', given: options, change });
+    const { state } = await this.operate('abort', target, options);
     // Called again after it was cut off in between, it goes on here.
-    for (const { id } of awaited) await this.abortChild(id, options);
+    for (const { id } of awaitedBy(state)) await this.abortChild(id, options);
   }
 
   /** Aborts a sub-saga. A sub-saga that has ended is unchanged. */
@@ -154,9 +141,8 @@ export class SagaService extends SagaStepPauseCalls {
    * @throws SagaStateError if the saga is not completed (also if it was compensated or cancelled), or has passed its
    * pivot
    */
-  undo(target: SagaTarget, options?: OperatorOptions): Promise<void> {
-    const change: Change = (saga, graph, now, { reason }) => undoEdit(saga, graph, now, { reason });
-    return this.operate(target, { action: 'undo', given: options, change });
+  async undo(target: SagaTarget, options?: OperatorOptions): Promise<void> {
+    await this.operate('undo', target, options);
   }
 
   /**
@@ -164,16 +150,16 @@ export class SagaService extends SagaStepPauseCalls {
    * paused. Its deadline, its waits and its sub-sagas continue while it is paused. A paused saga is unchanged.
    * @throws SagaStateError if the saga has ended, or needs attention
    */
-  pause(target: SagaTarget, options?: OperatorOptions): Promise<void> {
-    return this.operate(target, { action: 'pause', given: options, change: pauseEdit });
+  async pause(target: SagaTarget, options?: OperatorOptions): Promise<void> {
+    await this.operate('pause', target, options);
   }
 
   /**
    * Resumes a paused saga.
    * @throws SagaStateError if the saga is not paused, or not yet paused because a step is running
    */
-  resume(target: SagaTarget, options?: OperatorOptions): Promise<void> {
-    return this.operate(target, { action: 'resume', given: options, change: resumeEdit });
+  async resume(target: SagaTarget, options?: OperatorOptions): Promise<void> {
+    await this.operate('resume', target, options);
   }
 
   /**
@@ -232,7 +218,7 @@ export class SagaService extends SagaStepPauseCalls {
    * @throws SagaValidationError if the step is not an approval, or `by` is missing
    */
   async approve(target: SagaTarget, step: string, decision: Decision): Promise<void> {
-    return this.operate(target, readDecisionOn('approve', step, decision));
+    await this.operate('approve', target, decision, { step });
   }
 
   /**
@@ -240,7 +226,7 @@ export class SagaService extends SagaStepPauseCalls {
    * @throws the same errors as approve()
    */
   async reject(target: SagaTarget, step: string, decision: Decision): Promise<void> {
-    return this.operate(target, readDecisionOn('reject', step, decision));
+    await this.operate('reject', target, decision, { step });
   }
 
   /**
@@ -253,7 +239,7 @@ export class SagaService extends SagaStepPauseCalls {
    * @throws SagaValidationError if no stored value belongs to a `[redacted]` of the input; the message names the path
    */
   async retry(target: SagaTarget, options?: OperatorOptions & RetryOptions): Promise<void> {
-    return this.operate(target, readRetry(options, await this.maxPayloadBytes()));
+    await this.operate('retry', target, options);
   }
 
   /**
@@ -268,7 +254,7 @@ export class SagaService extends SagaStepPauseCalls {
     step: string,
     options?: OperatorOptions & AbandonOptions,
   ): Promise<void> {
-    return this.operate(target, readAbandon(step, options));
+    await this.operate('abandonAttempt', target, options, { step });
   }
 
   /**
@@ -285,7 +271,7 @@ export class SagaService extends SagaStepPauseCalls {
     at: Date | Duration,
     options?: OperatorOptions,
   ): Promise<void> {
-    return this.operate(target, readReschedule(step, at, options, await this.maxPayloadBytes()));
+    await this.operate('reschedule', target, options, { step, at });
   }
 
   /**
@@ -301,7 +287,7 @@ export class SagaService extends SagaStepPauseCalls {
     step: string,
     options?: OperatorOptions & CompleteOptions,
   ): Promise<void> {
-    return this.operate(target, readComplete(step, options, await this.maxPayloadBytes()));
+    await this.operate('complete', target, options, { step });
   }
 
   /**
@@ -310,7 +296,7 @@ export class SagaService extends SagaStepPauseCalls {
    * @throws SagaStateError if the saga is not stuck or suspended, or not at this step
    */
   async skip(target: SagaTarget, step: string, options?: OperatorOptions & SkipOptions): Promise<void> {
-    return this.operate(target, readSkip(step, options, await this.maxPayloadBytes()));
+    await this.operate('skip', target, options, { step });
   }
 
   /**
@@ -323,24 +309,27 @@ export class SagaService extends SagaStepPauseCalls {
     return (await this.runtime.ready()).cleanup.cleanup(options);
   }
 
-  private async maxPayloadBytes(): Promise<number> {
-    return (await this.runtime.ready()).options.maxPayloadBytes;
-  }
-
-  /** An operator's call: what it does, kept in the saga's history with it. */
-  private async operate(target: SagaTarget, { action, given, change, about }: ReadCall): Promise<void> {
-    const options = readOperatorOptions(action, given);
-    const { engine, registry, options: rules } = await this.runtime.ready();
-    const needed = rules.approvals[about?.newInput ? 'retryWithInput' : action] ?? 1;
-    const call: OperatorCall = { ...options, ...about, action, id: newId(), needed };
+  /**
+   * An operator's call: what it does, kept in the saga's history with it.
+   * @param operands what the call has before its options
+   */
+  private async operate(
+    action: OperatorAction,
+    target: SagaTarget,
+    given: object | undefined,
+    operands: Readonly<Record<string, unknown>> = {},
+  ): Promise<StoredSaga> {
+    const { engine, registry, options } = await this.runtime.ready();
+    const call = readCall(action, operands, given, options);
     checkNamed(call);
     let pending: number | undefined;
     const edited = await engine.edit(toTarget(target, registry), (saga, graph, now) => {
-      const made = operated(saga, call, () => change(saga, graph, now, call));
+      const made = operated(saga, call, () => CALL_RULES[action].edit(saga, graph, now, call));
       pending = made.pending;
       return made.edit;
     });
     if (!edited) throw notFound(target);
     if (pending !== undefined) throw approvalPending(edited.id, call, pending);
+    return edited;
   }
 }

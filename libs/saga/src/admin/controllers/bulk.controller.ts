@@ -1,20 +1,19 @@
 import { Body, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { BULK_ACTIONS } from '../../engine/ports/call-table.js';
 import { shown } from '../../shared/shown-value.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
 import { SagaValidationError } from '../../errors.js';
-import type { BulkAction, BulkOptions, BulkResult } from '../../nest/calls/bulk-edit.js';
+import type { BulkOptions, BulkResult } from '../../nest/calls/bulk-edit.js';
 import type { SagaFilter } from '../../nest/calls/saga-filter.js';
-import { AdminAccess } from '../admin-access.js';
+import { AdminAccess, askedAction } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
-import { askedAction } from '../asked-action.js';
 import { BulkAnswerDto, BulkDto } from '../dto/action.dto.js';
 import { Route } from '../dto/error.dto.js';
 import { sagaOf } from '../read-query.js';
 import { readBody } from '../read-body.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 
-const ACTIONS = ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] as const satisfies BulkAction[];
 const FILTERS = [
   'saga',
   'status',
@@ -49,12 +48,12 @@ export class AdminBulkController {
   })
   async bulk(@Body() body: unknown, @Req() request: unknown): Promise<BulkResult> {
     const { action: asked, filter: which } = (body ?? {}) as { action?: unknown; filter?: unknown };
-    const action = ACTIONS.find((one) => one === asked);
+    const action = BULK_ACTIONS.find((one) => one === asked);
     await this.access.demand({ ...askedAction('bulk', body), ...sagaOf(which) }, request);
     if (action) await this.access.demand({ ...askedAction(action, body), ...sagaOf(which) }, request);
     const given = readBody(body, ['action', 'filter', 'dryRun', 'limit', 'reason', 'by']);
     if (!action)
-      throw new SagaValidationError(`action is ${shown(asked)}; give one of ${ACTIONS.join(', ')}.`);
+      throw new SagaValidationError(`action is ${shown(asked)}; give one of ${BULK_ACTIONS.join(', ')}.`);
     const { createdAfter, createdBefore, ...filter } = readBody(given.filter, FILTERS, 'filter.');
     const { saga } = filter;
     if (typeof saga !== 'string' || saga === '')

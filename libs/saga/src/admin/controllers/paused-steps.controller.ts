@@ -1,10 +1,9 @@
 import { Body, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
 import type { Page } from '../../nest/calls/saga-filter.js';
 import type { PausedStep } from '../../nest/views/paused-step.js';
-import { AdminAccess } from '../admin-access.js';
+import { AdminAccess, askedAction } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
-import { askedAction } from '../asked-action.js';
 import { Route } from '../dto/error.dto.js';
 import { OperatorOfStepDto, PausedStepsDto, StepDoneDto } from '../dto/paused-step.dto.js';
 import { readBody } from '../read-body.js';

@@ -2,10 +2,9 @@ import { Body, HttpCode, Inject, NotFoundException, Post, Req } from '@nestjs/co
 import { SagaDefinitionError, SagaValidationError } from '../../errors.js';
 import type { StartOptions } from '../../nest/calls/start-options.js';
 import { shown } from '../../shared/shown-value.js';
-import { AdminAccess } from '../admin-access.js';
+import { AdminAccess, askedAction } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
-import { askedAction } from '../asked-action.js';
 import { Route } from '../dto/error.dto.js';
 import { StartAnswerDto, StartDto } from '../dto/start.dto.js';
 import { readBody } from '../read-body.js';

@@ -1,8 +1,8 @@
 import { Get, Inject, Query, Req } from '@nestjs/common';
+import { DECISION_CALLS, type DecisionCall } from '../../engine/ports/call-table.js';
 import type { Page } from '../../nest/calls/saga-filter.js';
 import type { ApprovalTask } from '../../nest/views/approval-task.js';
 import { AdminAccess } from '../admin-access.js';
-import type { OperatorAction } from '../admin.options.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
 import { Route } from '../dto/error.dto.js';
@@ -10,11 +10,9 @@ import { TaskPageDto } from '../dto/task.dto.js';
 import { LONGEST_PAGE, type Query as QueryString, readTaskQuery, sagaOf } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 
-const DECISIONS = ['approve', 'reject'] as const satisfies OperatorAction[];
-
 /** A step that waits for approval, and what the operator who looks may do with it. */
 export interface AdminTask extends ApprovalTask {
-  readonly actions: readonly (typeof DECISIONS)[number][];
+  readonly actions: readonly DecisionCall[];
 }
 
 /** The steps that wait for approval. */
@@ -54,8 +52,8 @@ export class AdminTasksController {
   private async withActions(task: ApprovalTask, request: unknown): Promise<AdminTask> {
     const { saga, id, step } = task;
     const may = await Promise.all(
-      DECISIONS.map((kind) => this.access.may({ kind, saga, id, step }, request)),
+      DECISION_CALLS.map((kind) => this.access.may({ kind, saga, id, step }, request)),
     );
-    return { ...task, actions: DECISIONS.filter((_, n) => may[n]) };
+    return { ...task, actions: DECISION_CALLS.filter((_, n) => may[n]) };
   }
 }

@@ -4,7 +4,7 @@ import { compensationName } from './compensation.js';
 import { field, jsonField, operatorField, pickField, readJson, rememberOperator } from './fields.js';
 import { openDialog } from './dialog.js';
 import { h } from './dom.js';
-import { plural, words } from './format.js';
+import { plural } from './format.js';
 import { previewView } from './preview.js';
 
 /**
@@ -15,24 +15,25 @@ import { previewView } from './preview.js';
  */
 export function actionDialog(saga, action, context, done) {
   const { kind } = action;
-  const about = ACTIONS[kind] ?? { label: words(kind), title: `${words(kind)}?`, text: '' };
-  const what = {
-    ...about,
-    ...(saga.heldPhase === 'compensating' && about.compensating),
-    ...(action.now && about.now),
-  };
+  const call = ACTIONS[kind];
+  const compensating = saga.heldPhase === 'compensating';
+  const texts = { ...call, ...(compensating && call.compensating), ...(action.now && call.now) };
+  const label = texts.label.replace('…', '');
+  const asked = call.fields.filter(({ name }) => name !== texts.omits);
   openDialog(
     {
-      ...{ kind, title: what.title, about: saga.correlationId, text: what.text, look: what.look },
-      submit: what.submit ?? what.label.replace('…', ''),
+      ...{ kind, title: texts.title, about: saga.correlationId, text: texts.text, look: texts.look },
+      submit: texts.submit ?? label,
     },
     [
-      what.preview && previewView(() => get(`sagas/${encodeURIComponent(saga.id)}/rollback`)),
-      fields(saga, action, what, context),
+      call.compensates && previewView(() => get(`sagas/${encodeURIComponent(saga.id)}/rollback`)),
+      asked.map((one) => fieldOf(one, saga, action)),
+      !call.sends && !call.decides && field('reason', 'Reason', { required: call.requiresReason }),
+      !call.sends && operatorField(context, call.decides),
     ],
     async (form) => {
       const came = await post(`sagas/${encodeURIComponent(saga.id)}/${kind}`, bodyOf(form, saga, action));
-      return came.done ? `${what.label.replace('…', '')}: done.` : proposedText(came.needed - came.approvals);
+      return came.done ? `${label}: done.` : proposedText(came.needed - came.approvals);
     },
     done,
     crossed,
@@ -40,32 +41,25 @@ export function actionDialog(saga, action, context, done) {
 }
 
 /**
+ * The field for an option of the call.
+ * @param {import('../dashboard-data.js').ActionDialog['fields'][number]} option
  * @param {import('../dashboard-data.js').ShownSaga} saga
  * @param {import('../dashboard-data.js').ShownAction} action
  */
-function fields(saga, { steps = [], signals }, { asks = [], reason, comment, noReason }, context) {
+function fieldOf({ name, type, label, required }, saga, { steps = [], signals }) {
   const compensating = saga.heldPhase === 'compensating';
-  const label = compensating ? 'Compensation' : 'Step';
-  const names = compensating ? steps.map((step) => [step, compensationName(saga, step)]) : steps;
-  return [
-    asks.includes('step') && pickField('step', label, names),
-    asks.includes('step?') && steps.length > 1 && pickField('step', label, [['', 'all of them'], ...names]),
-    asks.includes('unlessBegun') &&
-      pickField('unlessBegun', 'Only if this step has not begun', [
-        ['', 'whatever has begun'],
-        ...unbegun(saga),
-      ]),
-    asks.includes('at') &&
-      field('at', 'New time (2026-12-24T08:00Z) or duration from now (2h)', { required: true }),
-    asks.includes('signal') && pickField('signal', 'Signal', signals),
-    asks.includes('payload') && jsonField('payload', 'Payload (JSON)'),
-    asks.includes('input') &&
-      saga.payloads.shown &&
-      jsonField('input', 'With another input (JSON)', saga.input, true),
-    asks.includes('result') && jsonField('result', 'Result of the step (JSON)'),
-    !noReason && field(comment ? 'comment' : 'reason', comment ? 'Comment' : 'Reason', { required: reason }),
-    !noReason && operatorField(context, comment),
-  ];
+  if (name === 'signal') return pickField(name, label, signals);
+  if (name === 'unlessBegun') return pickField(name, label, [['', 'whatever has begun'], ...unbegun(saga)]);
+  if (name === 'step') {
+    const names = compensating ? steps.map((step) => [step, compensationName(saga, step)]) : steps;
+    const all = required ? [] : [['', 'all of them']];
+    return (
+      (required || steps.length > 1) &&
+      pickField(name, compensating ? 'Compensation' : label, [...all, ...names])
+    );
+  }
+  if (name === 'input') return saga.payloads.shown && jsonField(name, label, saga.input, true);
+  return type === 'json' ? jsonField(name, label) : field(name, label, { required });
 }
 
 /** The steps of which no attempt has begun, each with its name as the text. */
@@ -82,16 +76,17 @@ function unbegun({ steps }) {
 function bodyOf(form, { status, revision }, { kind, now }) {
   const texts = [...new FormData(form)].map(([name, text]) => [name, String(text)]);
   const given = Object.fromEntries(texts.filter(([, text]) => text.trim() !== ''));
+  const { sends, decides, fields } = ACTIONS[kind];
   /** @type {Record<string, unknown>} */
   const body = {};
   for (const [name, text] of Object.entries(given)) {
-    if (name === 'input' || name === 'result' || name === 'payload') body[name] = readJson(name, text);
+    const isJson = fields.some((one) => one.name === name && one.type === 'json');
+    if (isJson) body[name] = readJson(name, text);
     else body[name] = text.trim();
   }
   if (now) body.now = true;
   rememberOperator(given.by);
-  if (!['signal', 'approve', 'reject'].includes(kind))
-    body.expects = { status, ...(revision !== undefined && { revision }) };
+  if (!sends && !decides) body.expects = { status, ...(revision !== undefined && { revision }) };
   return body;
 }
 

@@ -5,8 +5,6 @@ import { h, swap } from './dom.js';
 import { count, plural, sagaName } from './format.js';
 import { problem } from './problem.js';
 
-const KINDS = ['retry', 'pause', 'resume', 'cancel', 'abort', 'undo'];
-
 /**
  * Runs one action on all sagas that match the filters of the list. It counts them first and asks for the reason. A saga that
  * has changed since is not changed.
@@ -18,7 +16,9 @@ export function bulkDialog(filter, context, done) {
   const answer = h('div', { 'aria-live': 'assertive' });
   const submit = h('button', { type: 'submit', class: 'primary', disabled: true }, 'Choose an action');
   const close = h('button', { type: 'button', onclick: () => dialog.close() }, 'Close');
-  const actions = KINDS.map((kind) => [kind, ACTIONS[kind].label.replace('…', '')]);
+  const actions = Object.entries(ACTIONS).flatMap(([kind, { label, many }]) =>
+    many ? [[kind, label.replace('…', '')]] : [],
+  );
   const asked = h(
     'div',
     { class: 'fields' },
@@ -40,7 +40,8 @@ export function bulkDialog(filter, context, done) {
   );
   /** Returns the fields of the request, or undefined while a required choice is missing. */
   const chosen = () => {
-    const { action, saga = filter.saga, reason, by } = Object.fromEntries(new FormData(form));
+    const given = [...new FormData(form)].map(([name, text]) => [name, String(text)]);
+    const { action, saga = filter.saga, reason, by } = Object.fromEntries(given);
     return action && saga ? { action, filter: { ...filter, saga }, reason, ...(by && { by }) } : undefined;
   };
   const look = async () => {
@@ -72,7 +73,7 @@ export function bulkDialog(filter, context, done) {
       asked.remove();
       submit.remove();
       close.textContent = 'Close';
-      swap(answer, outcome(ACTIONS[request.action].past, came));
+      swap(answer, outcome(ACTIONS[request.action].done, came));
       close.focus();
     } catch (error) {
       swap(answer, problem(error));
@@ -91,11 +92,15 @@ function found(matched, more) {
     : `${plural(matched, 'saga')} ${matched === 1 ? 'matches' : 'match'}.`;
 }
 
-function outcome(past, { done, matched, failed, proposed }) {
+function outcome(text, { done, matched, failed, proposed }) {
   return h(
     'div',
     { class: 'notice' },
-    h('p', {}, h('b', {}, `${past} ${count(done)} of ${plural(matched, 'saga')}.`)),
+    h(
+      'p',
+      {},
+      h('b', {}, `${text[0].toUpperCase()}${text.slice(1)} ${count(done)} of ${plural(matched, 'saga')}.`),
+    ),
     proposed > 0 &&
       h('p', {}, `Proposed for ${plural(proposed, 'saga')}: a second operator must do the same.`),
     failed.length > 0 && h('p', {}, `${plural(failed.length, 'saga')} not changed:`),

@@ -90,13 +90,12 @@ function head(saga, act) {
           'button',
           {
             type: 'button',
-            class: ACTIONS[action.kind]?.look ?? '',
+            class: ACTIONS[action.kind].look ?? '',
             'data-key': `action ${action.kind}`,
             'data-action': action.kind,
             onclick: () => act(action),
           },
-          (action.now && ACTIONS[action.kind]?.now?.label) ||
-            (ACTIONS[action.kind]?.label ?? words(action.kind)),
+          (action.now && ACTIONS[action.kind].now?.label) || ACTIONS[action.kind].label,
         ),
       ),
     ),

@@ -1,4 +1,5 @@
 import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
+import { BULK_ACTIONS, type CallName, factsOf } from '../../engine/ports/call-table.js';
 import { ApiField } from '../api-docs.js';
 
 /** The state that the operator saw. In any other state, nothing happens and the response is 409. */
@@ -19,71 +20,32 @@ export class OperatorDto {
   @ApiField({ required: false, type: ExpectsDto }) expects?: ExpectsDto;
 }
 
-export class CancelDto extends OperatorDto {
-  @ApiField({
-    required: false,
-    description: 'The name of a step: the saga is cancelled only if this step has not begun.',
-  })
-  unlessBegun?: string;
-}
-
-export class RetryDto extends OperatorDto {
-  @ApiField({ required: false, description: 'The only step to retry, if several failed.' }) step?: string;
-  @ApiField({
-    required: false,
-    type: 'object',
-    description: 'The input that replaces the input of the saga.',
-  })
-  input?: unknown;
-  @ApiField({
-    required: false,
-    description: 'Whether a saga that waits for the next attempt of a step makes it at once.',
-  })
-  now?: boolean;
-}
-
-export class AbandonDto extends OperatorDto {
-  @ApiField({ description: 'The step, or the item, of which an attempt is in progress.' }) step!: string;
-  @ApiField({
-    required: false,
-    description: 'Whether to interrupt another at-most-once step in progress, whose outcome is unknown then.',
-  })
-  force?: boolean;
-}
-
-export class CompleteDto extends AbandonDto {
-  @ApiField({ required: false, type: 'object', description: 'The result of the step.' }) result?: unknown;
-}
-
-export class RescheduleDto extends OperatorDto {
-  @ApiField({ description: 'The step, or the item, that waits.' }) step!: string;
-  @ApiField({
-    description: 'The new time: an ISO date, or a duration from now such as 2h.',
-    example: '2026-12-24T08:00:00Z',
-  })
-  at!: string;
-}
-
-export class SkipDto extends OperatorDto {
-  @ApiField({ description: 'The step that was completed manually.' }) step!: string;
-  @ApiField({ required: false, type: 'object', description: 'The result of the step.' }) result?: unknown;
-}
-
-export class SignalDto {
-  @ApiField({ description: 'The name of the signal.' }) signal!: string;
-  @ApiField({ required: false, type: 'object' }) payload?: unknown;
-  @ApiField({ required: false, description: 'A later signal with the same messageId is dropped.' })
-  messageId?: string;
-}
-
-export class DecisionDto {
-  @ApiField({}) step!: string;
-  @ApiField({ required: false }) comment?: string;
+/** The fields of the body of a decision, beside those of its call. */
+class DecisionDto {
   @ApiField({
     required: false,
     description: 'The operator. Ignored if the application identifies the operator.',
   })
   by?: string;
+}
+
+const TYPES = { text: 'string', step: 'string', time: 'string', flag: 'boolean', json: 'object' } as const;
+
+/** The class of the body of a call: the fields are those of the table. */
+export function bodyOf(name: CallName): new () => object {
+  const { decides, sends, options } = factsOf(name);
+  const base = sends ? Object : decides ? DecisionDto : OperatorDto;
+  if (Object.keys(options).length === 0) return base;
+  const body = class extends base {};
+  Object.defineProperty(body, 'name', { value: `${name[0]!.toUpperCase()}${name.slice(1)}Dto` });
+  for (const [option, { type, about, example, required = false }] of Object.entries(options))
+    ApiField({
+      type: TYPES[type],
+      required,
+      ...(about && { description: about }),
+      ...(example && { example }),
+    })(body.prototype, option);
+  return body;
 }
 
 /** The action was done, or it waits for the approval of further operators. */
@@ -109,7 +71,7 @@ export class BulkFilterDto {
 }
 
 export class BulkDto {
-  @ApiField({ enum: ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] }) action!: string;
+  @ApiField({ enum: BULK_ACTIONS }) action!: string;
   @ApiField({ type: BulkFilterDto }) filter!: BulkFilterDto;
   @ApiField({ default: true, required: false, description: 'If true, only counts the sagas that match.' })
   dryRun?: boolean;

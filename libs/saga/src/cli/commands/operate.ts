@@ -1,245 +1,232 @@
-import type { BulkAction } from '../../nest/calls/bulk-edit.js';
+import { argumentsOf, CALL_NAMES, type CallName, factsOf, isBulk } from '../../engine/ports/call-table.js';
 import type { OperatorOptions } from '../../nest/calls/operator-options.js';
 import type { SagaTarget } from '../../nest/calls/saga-calls.js';
-import { type Command, command, EXIT, JSON_OPTION, option, type ValuesOf } from '../command.js';
+import { makeCall } from '../../nest/make-call.js';
+import {
+  type Command,
+  command,
+  EXIT,
+  JSON_OPTION,
+  option,
+  type OptionSpecs,
+  type ValuesOf,
+} from '../command.js';
 import { BULK_OPTIONS, operateOnMany } from '../bulk.js';
 import { checkEncoded } from '../codec-option.js';
 import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
 import { operating } from '../session.js';
 import { type OperatorSession, SAGA_OPTIONS } from '../operator-session.js';
-import { OPERATOR_OPTIONS, operatorOptionsOf } from '../operator.js';
+import { BY_OPTION, OPERATOR_OPTIONS, operatorOptionsOf, userOf } from '../operator.js';
 import { rollbackLines, withoutResults } from '../text/rollback-text.js';
 import { headOf } from '../text/saga-page.js';
 import { paintOn } from '../text/style.js';
-import { readTarget } from '../target.js';
+import { readTarget, TARGET } from '../target.js';
 import type { Terminal } from '../terminal.js';
 import { UsageError } from '../usage-error.js';
 import { JSON_SOURCES, readJson, readWhere } from '../values.js';
 
-const OPTIONS = {
-  ...SAGA_OPTIONS,
-  ...JSON_OPTION,
-  ...OPERATOR_OPTIONS,
-  ...YES_OPTION,
-  ...BULK_OPTIONS,
-} as const;
+/** What may be given to a call: those of its own are texts and flags by name. */
+type Values = ValuesOf<
+  typeof SAGA_OPTIONS & typeof JSON_OPTION & typeof OPERATOR_OPTIONS & typeof YES_OPTION & typeof BULK_OPTIONS
+> &
+  Readonly<Record<string, unknown>>;
 
-type Values = ValuesOf<typeof OPTIONS>;
-
-/** An operator's call on one saga, or on all that a filter finds. */
-interface Operation {
-  readonly action: BulkAction;
-  readonly summary: string;
-  readonly details?: string;
-  readonly examples: readonly string[];
-  /** Cannot be taken back, so it asks first. */
-  readonly asks?: boolean;
-  /** Turns the saga back: what that would do is shown before. */
-  readonly turnsBack?: boolean;
-  readonly done: string;
-}
-
-const OPERATIONS: readonly Operation[] = [
-  {
-    action: 'abort',
-    summary: 'Stops a saga at once and compensates nothing',
-    examples: ['saga abort place-order/order-1234 --reason "refunded manually" --yes'],
-    asks: true,
-    done: 'Aborted',
-  },
-  {
-    action: 'undo',
-    summary: 'Compensates a completed saga',
-    details: 'Shows the compensations that would run and asks for confirmation. --dry-run only shows them.',
-    examples: ['saga undo place-order/order-1234 --reason "returned"'],
-    asks: true,
-    turnsBack: true,
-    done: 'Undone',
-  },
-  {
-    action: 'pause',
-    summary: 'Pauses a saga: no further step begins until it is resumed',
-    examples: ['saga pause place-order/order-1234 --reason "the bank is down"'],
-    done: 'Paused',
-  },
-  {
-    action: 'resume',
-    summary: 'Resumes a paused saga',
-    examples: ['saga resume --where saga=place-order --where status=paused --yes'],
-    done: 'Resumed',
-  },
-];
-
-export const operations: readonly Command[] = OPERATIONS.map((operation) =>
-  command({
-    ...textsOf(operation),
-    options: OPTIONS,
-    run: async ({ operands: [written], values, terminal }) =>
-      run(operation, written, values, terminal, (target, { sagas }, options) =>
-        sagas[operation.action](target, options),
-      ),
-  }),
-);
-
-const CANCEL: Operation = {
-  action: 'cancel',
-  summary: 'Stops a saga and compensates its completed steps',
-  details: 'Shows the compensations that would run and asks for confirmation. --dry-run only shows them.',
-  examples: [
-    'saga cancel place-order/order-1234 --reason "the customer called"',
-    'saga cancel place-order/order-1234 --unless-begun ship',
-    'saga cancel --where saga=place-order --where tag.campaign=spring --dry-run',
-  ],
-  asks: true,
-  turnsBack: true,
-  done: 'Cancelled',
-};
-
-export const cancel = command({
-  ...textsOf(CANCEL),
-  options: {
-    ...OPTIONS,
-    'unless-begun': option.text('<step>', 'cancel only if this step has not begun'),
-  },
-  run: async ({ operands: [written], values, terminal }) => {
-    const unlessBegun = values['unless-begun'];
-    if (written === undefined && unlessBegun !== undefined)
-      throw new UsageError('--unless-begun applies to one saga; give a <target>');
-    return run(CANCEL, written, values, terminal, (target, { sagas }, options) =>
-      sagas.cancel(target, { ...options, ...(unlessBegun !== undefined && { unlessBegun }) }),
-    );
-  },
+/** A command for each call on one saga. Some act on all sagas that a filter finds as well. */
+export const operations: readonly Command[] = CALL_NAMES.map((name) => {
+  const { summary, command: words } = factsOf(name);
+  const details = [words.details, ...detailsOf(name)].filter((one) => one !== undefined).join(' ');
+  return command({
+    words: kebab(name),
+    operands: isBulk(name) ? [`[${TARGET}]`] : [TARGET, ...operandsOf(name)],
+    summary: words.summary ?? summary,
+    ...(details && { details }),
+    examples: words.examples,
+    options: optionsOf(name),
+    run: ({ operands, values, terminal }) => run(name, operands, values, terminal),
+  });
 });
 
-const RETRY: Operation = {
-  action: 'retry',
-  summary: 'Retries the failed steps of a stuck or suspended saga',
-  details: `--input is ${JSON_SOURCES}.`,
-  examples: [
-    'saga retry place-order/order-1234 --step chargeCard',
-    'saga retry place-order/order-1234 --now',
-    'saga retry --where saga=place-order --where status=stuck --dry-run',
-  ],
-  done: 'Retried',
-};
-
-export const retry = command({
-  ...textsOf(RETRY),
-  options: {
-    ...OPTIONS,
-    step: option.text('<name>', 'retry only this step, if several failed'),
-    input: option.text('<json>', 'the input that replaces the input of the saga'),
-    now: option.flag('make the next attempt at once, if the saga waits for it'),
-  },
-  run: async ({ operands: [written], values, terminal }) => {
-    const { step } = values;
-    if (written === undefined && (step !== undefined || values.input !== undefined || values.now))
-      throw new UsageError('--step, --input and --now apply to one saga; give a <target>');
-    const input = await readJson(values.input, '--input', terminal);
-    const more = {
-      ...(step !== undefined && { step }),
-      ...(values.input !== undefined && { input }),
-      ...(values.now && { now: true }),
-    };
-    return run(RETRY, written, values, terminal, (target, operated, options) => {
-      checkEncoded(operated, values.input && '--input');
-      return operated.sagas.retry(target, { ...options, ...more });
-    });
-  },
-});
-
-type Act = (target: SagaTarget, operated: OperatorSession, options: OperatorOptions) => Promise<void>;
-
-function textsOf({ action, summary, details, examples }: Operation) {
-  return { words: action, operands: ['[<target>]'], summary, ...(details && { details }), examples };
-}
-
-async function run(
-  operation: Operation,
-  written: string | undefined,
-  values: Values,
-  terminal: Terminal,
-  act: Act,
-): Promise<number> {
-  const { where, 'dry-run': dryRun } = values;
-  if ((written === undefined) === (where === undefined))
-    throw new UsageError('Give a <target>, or select several sagas with --where');
-  if (!dryRun && (operation.asks || where)) checkAskable(values.yes, operation.action, terminal);
-  const options = operatorOptionsOf(values, terminal);
-  // Invalid arguments are reported before the database is connected.
-  if (where) readWhere(where);
-  return operating(values, terminal, async (operated) => {
-    checkEncoded(operated, values.reason && '--reason');
-    return where
-      ? operateOnMany(operation.action, { ...values, where }, options, operated, terminal)
-      : operateOnOne(operation, written!, values, options, operated, terminal, act);
+function operandsOf(name: CallName): string[] {
+  const { options } = factsOf(name);
+  return argumentsOf(name).operands.map((operand) => {
+    const { value, required } = options[operand]!;
+    return required ? value! : `[${value}]`;
   });
 }
 
-async function operateOnOne(
-  operation: Operation,
-  written: string,
+function detailsOf(name: CallName): string[] {
+  const { options, compensates } = factsOf(name);
+  const json = Object.entries(options).filter(([, { type }]) => type === 'json');
+  return [
+    ...(compensates
+      ? ['Shows the compensations that would run and asks for confirmation. --dry-run only shows them.']
+      : []),
+    ...json.map(([key, { operand }]) => `${operand ? `The ${key}` : `--${kebab(key)}`} is ${JSON_SOURCES}.`),
+  ];
+}
+
+function optionsOf(name: CallName): OptionSpecs {
+  const { decides, sends, options, command: words } = factsOf(name);
+  const own = Object.entries(options).flatMap(([key, { type, value, help, operand }]) => {
+    if (operand) return [];
+    return [[kebab(key), type === 'flag' ? option.flag(help!) : option.text(value!, help!)] as const];
+  });
+  return {
+    ...SAGA_OPTIONS,
+    ...JSON_OPTION,
+    ...(decides ? BY_OPTION : sends ? {} : OPERATOR_OPTIONS),
+    ...((words.asks !== undefined || isBulk(name)) && YES_OPTION),
+    ...(isBulk(name) && BULK_OPTIONS),
+    ...Object.fromEntries(own),
+  };
+}
+
+/** A command as it was called, for one saga or, with `where`, for several. */
+interface Made {
+  readonly name: CallName;
+  readonly written: string | undefined;
+  /** The step, or the signal. */
+  readonly about: string | undefined;
+  readonly values: Values;
+  readonly caller: OperatorOptions;
+  /** The operands and the options of the call, by name. */
+  readonly own: Readonly<Record<string, unknown>>;
+}
+
+async function run(
+  name: CallName,
+  [written, ...operands]: readonly (string | undefined)[],
   values: Values,
-  given: OperatorOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const { where, 'dry-run': dryRun } = values;
+  const { command: words } = factsOf(name);
+  if (isBulk(name)) checkWhich(name, written, values);
+  if (!dryRun && (words.asks !== undefined || where)) checkAskable(values.yes, kebab(name), terminal);
+  const { own, encoded } = await readOwn(name, operands, values, terminal);
+  const caller = callerOf(name, values, terminal);
+  // Invalid arguments are reported before the database is connected.
+  if (where) readWhere(where);
+  return operating(values, terminal, async (operated) => {
+    checkEncoded(operated, encoded);
+    if (where && isBulk(name)) return operateOnMany(name, { ...values, where }, caller, operated, terminal);
+    return operateOnOne(
+      { name, written, about: operands[0], values, caller, own },
+      readTarget(written!, operated),
+      operated,
+      terminal,
+    );
+  });
+}
+
+/** One saga or a filter, and no option that applies to one saga with a filter. */
+function checkWhich(name: CallName, written: string | undefined, values: Values): void {
+  const own = argumentsOf(name).options.map(kebab);
+  if (written === undefined && own.some((key) => values[key] !== undefined)) {
+    const [last, ...others] = own.map((key) => `--${key}`).reverse();
+    const flags = others.length > 0 ? `${others.reverse().join(', ')} and ${last} apply` : `${last} applies`;
+    throw new UsageError(`${flags} to one saga; give a <target>`);
+  }
+  if ((written === undefined) === (values.where === undefined))
+    throw new UsageError('Give a <target>, or select several sagas with --where');
+}
+
+/** The operands and options of the call. `encoded`: one that the applications encode before it is stored. */
+async function readOwn(
+  name: CallName,
+  operands: readonly (string | undefined)[],
+  values: Values,
+  terminal: Terminal,
+) {
+  const own: Record<string, unknown> = {};
+  let encoded = values.reason && '--reason';
+  for (const [key, { type, operand, value }] of Object.entries(factsOf(name).options)) {
+    const place = argumentsOf(name).operands.indexOf(key);
+    const what = operand ? value! : `--${kebab(key)}`;
+    const written = operand ? operands[place] : values[kebab(key)];
+    if (written === undefined) continue;
+    own[key] = type === 'json' ? await readJson(written as string, what, terminal) : written;
+    if (type === 'json' || key === 'comment') encoded = what;
+  }
+  return { own, encoded };
+}
+
+function callerOf(name: CallName, values: Values, terminal: Terminal): OperatorOptions {
+  const { decides, sends } = factsOf(name);
+  if (sends) return {};
+  if (!decides) return operatorOptionsOf(values, terminal);
+  const { by = userOf(terminal) } = values;
+  if (by === undefined) throw new UsageError('Give the operator who decides: --by <name>');
+  return { by };
+}
+
+async function operateOnOne(
+  { name, written, about, values, caller: given, own }: Made,
+  target: SagaTarget,
   operated: OperatorSession,
   terminal: Terminal,
-  act: Act,
 ): Promise<number> {
-  const target = readTarget(written, operated);
-  if (values['dry-run']) return showBefore(operation, target, values, operated, terminal);
-  let options = given;
-  const asks = operation.asks && !values.yes;
+  if (values['dry-run']) return showBefore(name, target, values, operated, terminal);
+  const { done, command: words } = factsOf(name);
+  const {
+    asks,
+    prints = about === undefined ? `${capital(done)} {target}` : `${capital(done)} '{}' of {target}`,
+  } = words;
+  let caller = given;
+  const show = async () => {
+    // What is agreed to is what was shown.
+    const { status } = await operated.sagas.get(target);
+    caller = { ...given, expects: given.expects ?? status };
+    return [...(await aboutOne(name, target, operated, terminal)), ''];
+  };
   const agreed = await confirmed(
-    !asks,
-    `${capital(operation.action)} the saga?`,
-    async () => {
-      // What is agreed to is what was shown.
-      const { status } = await operated.sagas.get(target);
-      options = { ...given, expects: given.expects ?? status };
-      return [...(await aboutOne(operation, target, operated, terminal)), ''];
-    },
+    values.yes || asks === undefined,
+    (asks ?? '').replace('{}', about ?? ''),
+    show,
     terminal,
   );
   if (!agreed) return EXIT.refused;
-  await act(target, operated, options);
-  return tellDone(`${operation.done} ${written}`, values.json, terminal);
+  await makeCall(operated.sagas, name, target, { ...caller, ...own });
+  const text = prints.replace('{}', about ?? '').replace('{target}', written!);
+  terminal.out(values.json ? JSON.stringify({ done: true }) : text);
+  return EXIT.done;
 }
 
 async function showBefore(
-  operation: Operation,
+  name: CallName,
   target: SagaTarget,
   { json }: Values,
   operated: OperatorSession,
   terminal: Terminal,
 ): Promise<number> {
-  if (!json) for (const line of await aboutOne(operation, target, operated, terminal)) terminal.out(line);
+  if (!json) for (const line of await aboutOne(name, target, operated, terminal)) terminal.out(line);
   else {
     const { id, saga, status } = await operated.sagas.get(target);
-    const rollback = operation.turnsBack && withoutResults(await operated.sagas.previewRollback(target));
+    const { compensates } = factsOf(name);
+    const rollback = compensates && withoutResults(await operated.sagas.previewRollback(target));
     terminal.out(JSON.stringify({ id, saga, status, ...(rollback && { rollback }) }, undefined, 2));
   }
   return EXIT.done;
 }
 
 async function aboutOne(
-  { turnsBack }: Pick<Operation, 'turnsBack'>,
+  name: CallName,
   target: SagaTarget,
   { sagas, running }: OperatorSession,
   terminal: Terminal,
 ): Promise<string[]> {
   const saga = await sagas.get(target);
   const head = headOf(saga, { paint: paintOn(terminal), now: running.engine.now() });
-  return turnsBack ? [...head, '', ...rollbackLines(await sagas.previewRollback(target))] : head;
+  return factsOf(name).compensates
+    ? [...head, '', ...rollbackLines(await sagas.previewRollback(target))]
+    : head;
 }
 
-/** An action that is recorded until another operator repeats it is reported as an error, too. */
-export function tellDone(done: string, json: boolean | undefined, terminal: Terminal): number {
-  terminal.out(json ? JSON.stringify({ done: true }) : done);
-  return EXIT.done;
+/** `abandonAttempt` as the command line writes it: `abandon-attempt`. */
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function capital(word: string): string {
   return word[0]!.toUpperCase() + word.slice(1);
 }
-
-export { aboutOne };

@@ -2,7 +2,7 @@ import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
 import { approvalSignal } from '../../definition/graph/saga-graph.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
-import type { OperatorAction } from '../ports/operation.js';
+import type { OperatorAction } from '../ports/call-table.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { decisionEdit } from './approvals.js';

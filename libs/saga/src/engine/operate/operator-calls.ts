@@ -1,19 +1,29 @@
 import { SagaStateError, SagaValidationError } from '../../errors.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 import { samePayload } from '../payload/payload.js';
-import type { Operation, OperatorAction } from '../ports/operation.js';
+import type { OperatorAction } from '../ports/call-table.js';
+import type { Operation } from '../ports/operation.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 
-/** What a call says beside what it does. */
-export interface OperatorCall {
+/** The options of all calls, as they were read: values are JSON text, and a time is found from that of the call. */
+export interface CallValues {
+  readonly step?: string;
+  readonly unlessBegun?: string;
+  readonly force?: boolean;
+  readonly now?: boolean;
+  readonly input?: string;
+  readonly result?: string;
+  readonly at?: (now: number) => number;
+}
+
+/** An operator's call, as it was read. */
+export interface OperatorCall extends CallValues {
   /** A UUID, the same however often the call is sent. */
   readonly id: string;
   readonly action: OperatorAction;
   readonly by?: string;
   readonly reason?: string;
-  readonly step?: string;
-  readonly newInput?: boolean;
   /** The new input of a retry, the result of a skip, as JSON text. Another one is another call. */
   readonly given?: string;
   /** How the saga was when the operator looked at it. */
@@ -44,7 +54,7 @@ export function operated(saga: StoredSaga, call: OperatorCall, change: () => Edi
   if (!edit) return { edit };
   const operation: Operation = {
     ...{ id: call.id, action: call.action, by: call.by, reason: call.reason, step: call.step },
-    ...{ from: saga.state.status, revision: saga.checkpoints, newInput: call.newInput },
+    ...{ from: saga.state.status, revision: saga.checkpoints, newInput: call.input !== undefined },
     ...(call.given !== undefined && { given: call.given }),
     proposed: false,
   };
@@ -67,7 +77,7 @@ function proposersOf({ operations = [], checkpoints }: StoredSaga, call: Operato
       one.action === call.action &&
       one.step === call.step &&
       one.revision === checkpoints &&
-      (one.newInput ?? false) === (call.newInput ?? false) &&
+      (one.newInput ?? false) === (call.input !== undefined) &&
       samePayload(one.given, call.given),
   );
   return new Set(same.map(({ by }) => by!));

@@ -144,19 +144,13 @@ export const undoEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { 
 };
 
 /** Tries again what failed permanently, with a full budget of attempts. */
-export const retryEdit: OperatorEdit<{ step?: string; input?: { text: string | undefined } }> = (
-  saga,
-  graph,
-  now,
-  { step, input },
-) => {
+export const retryEdit: OperatorEdit<{ step?: string }> = (saga, graph, now, { step }) => {
   if (!needsOperator(saga.state.status)) throw doesNotFit('retried', saga);
   if (step !== undefined && !permanentlyFailed(saga, graph).includes(step)) {
     throw stepDoesNotFit('retried', step, saga, permanentlyFailed(saga, graph));
   }
   checkDirection(saga, graph, step);
-  const edit = edited(saga, graph, now, { type: 'retried', step });
-  return input && 'state' in edit ? { ...edit, input: input.text } : edit;
+  return edited(saga, graph, now, { type: 'retried', step });
 };
 
 /** A pivot in doubt leads forward when it is retried, which nothing that was compensated can. */

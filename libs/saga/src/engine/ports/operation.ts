@@ -1,18 +1,5 @@
+import { DECISION_CALLS, type OperatorAction } from './call-table.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
-
-export type OperatorAction =
-  | 'cancel'
-  | 'abort'
-  | 'undo'
-  | 'pause'
-  | 'resume'
-  | 'retry'
-  | 'skip'
-  | 'approve'
-  | 'reject'
-  | 'complete'
-  | 'abandonAttempt'
-  | 'reschedule';
 
 /** What is kept in a saga's history. `put-back`: a process stored what the database had lost in a failover. */
 export type RecordedAction = OperatorAction | 'put-back';
@@ -70,5 +57,5 @@ export function loadedOperations<Kept extends Operation>(
 
 /** An operator decides on the step of an approval. While the operation is only proposed, others have to approve it as well. */
 export function isDecision({ action }: Operation): boolean {
-  return action === 'approve' || action === 'reject';
+  return DECISION_CALLS.some((name) => name === action);
 }

@@ -1,3 +1,4 @@
+import { BULK_ACTIONS, type BulkAction } from '../../engine/ports/call-table.js';
 import { shown } from '../../shared/shown-value.js';
 import {
   SagaApprovalPendingError,
@@ -9,10 +10,6 @@ import {
 import { type OperatorOptions, readBulkOptions } from './operator-options.js';
 import { type Page, readFilter, type SagaFilter } from './saga-filter.js';
 import type { SagaSummary } from '../views/saga-snapshot.js';
-
-const ACTIONS = ['cancel', 'abort', 'undo', 'retry', 'pause', 'resume'] as const;
-/** An action that `SagaService.bulk()` can run on each saga. */
-export type BulkAction = (typeof ACTIONS)[number];
 
 /** Options of `SagaService.bulk()`. */
 export interface BulkOptions extends Omit<OperatorOptions, 'expects'> {
@@ -57,8 +54,10 @@ export async function bulkEdit(
   filter: SagaFilter,
   given: BulkOptions | undefined,
 ): Promise<BulkResult> {
-  if (!ACTIONS.includes(action))
-    throw new SagaValidationError(`bulk(): action is ${shown(action)}; give one of ${ACTIONS.join(', ')}.`);
+  if (!BULK_ACTIONS.includes(action))
+    throw new SagaValidationError(
+      `bulk(): action is ${shown(action)}; give one of ${BULK_ACTIONS.join(', ')}.`,
+    );
   if (filter === undefined)
     throw new SagaValidationError(`bulk(): filter is undefined; give an object, or {} for all sagas.`);
   const { by, reason, own } = readBulkOptions<Own>('bulk', given, ['dryRun', 'limit']);

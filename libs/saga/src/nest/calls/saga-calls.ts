@@ -1,4 +1,4 @@
-import { type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
+import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import {
   SagaApprovalPendingError,
   SagaConflictError,
@@ -6,13 +6,12 @@ import {
   SagaNotFoundError,
   SagaValidationError,
 } from '../../errors.js';
-import type { Edit, ExistingSaga, StoreTarget } from '../../engine/ports/saga-store.js';
+import type { ExistingSaga, StoreTarget } from '../../engine/ports/saga-store.js';
 import type { NewSaga, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 import type { Type } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/options/duration.js';
 import type { SagaOutcome } from '../views/saga-snapshot.js';
-import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { samePayload } from '../../engine/payload/payload.js';
 import { shown } from '../../shared/shown-value.js';
 import type { OperatorCall } from '../../engine/operate/operator-calls.js';
@@ -129,43 +128,6 @@ export function readTimeout(call: string, options: { timeout?: Duration } | unde
   const { timeout } = readOptions(`${call}(): options`, options, ['timeout']);
   return timeout === undefined ? undefined : toMilliseconds(timeout, 'timeout', LONGEST_TIMER);
 }
-export function checkStep(call: string, step: unknown): void {
-  if (isKey(step)) return;
-  throw new SagaValidationError(`${call}(): step is ${shown(step)}; give the name of a step.`);
-}
-
-export function checkFlag(call: string, option: string, value: unknown): void {
-  if (value === undefined || typeof value === 'boolean') return;
-  throw new SagaValidationError(`${call}(): ${option} is ${shown(value)}; give true or false.`);
-}
-
-/** The error of an attempt that an operator abandoned. */
-export function abandonedError({ by, reason }: Pick<OperatorCall, 'by' | 'reason'>): SerializedError {
-  const who = by === undefined ? 'an operator' : by;
-  const why = reason === undefined || reason === '' ? '' : `: ${reason}`;
-  return {
-    name: 'AttemptAbandonedError',
-    code: 'SAGA_ATTEMPT_ABANDONED',
-    message: `The attempt was abandoned by ${who}${why}`,
-  };
-}
-
-/** Returns the edit with another input. */
-export function withInput(
-  edit: Edit | undefined,
-  input: { readonly text: string | undefined } | undefined,
-): Edit | undefined {
-  return edit && input && 'state' in edit ? { ...edit, input: input.text } : edit;
-}
-
-/** Decides what an operator's call changes. `graph` is undefined if this application does not have the saga. */
-export type Change = (
-  saga: StoredSaga,
-  graph: SagaGraph | undefined,
-  now: number,
-  call: OperatorCall,
-) => Edit | undefined;
-
 /** @throws SagaNotFoundError for an id or a key that no saga can have; SagaValidationError for an invalid target */
 export function toTarget(target: SagaTarget, registry: Pick<SagaRegistry, 'nameOf'>): StoreTarget {
   if (typeof target === 'string') {

@@ -85,6 +85,6 @@ export class UnawaitedSignalError extends SagaValidationError {
 }
 
 /** @throws SagaValidationError naming everything that is wrong at once */
-export function readDecision(call: 'approve' | 'reject', given: Decision): Omit<ApprovalDecision, 'at'> {
+export function readDecision(call: string, given: Decision): Omit<ApprovalDecision, 'at'> {
   return withoutUndefined(readOptions(`${call}()`, DECISION, given, 'decision'));
 }

@@ -1,28 +1,13 @@
+import { factsOf } from '../../engine/ports/call-table.js';
 import { oneLine } from '../../shared/one-line.js';
 import type { HistoryEntry } from './saga-history.js';
-
-const DONE: Record<HistoryEntry['action'], string> = {
-  cancel: 'cancelled',
-  abort: 'aborted',
-  undo: 'undone',
-  retry: 'retried',
-  skip: 'skipped',
-  complete: 'completed',
-  abandonAttempt: 'abandoned',
-  reschedule: 'rescheduled',
-  pause: 'paused',
-  resume: 'resumed',
-  approve: 'approved',
-  reject: 'rejected',
-  signal: 'sent the signal',
-  'put-back': 'put back',
-};
 
 /** An operator action in words: `cancelled by ann, while running: the customer called`. */
 export function describeOperation(entry: HistoryEntry): string {
   const { action, by, reason, step, signal, from, proposed, newInput, to } = entry;
   const given = entry.input ?? entry.result;
-  const what = proposed ? `${action} proposed` : DONE[action];
+  const done = action === 'put-back' ? 'put back' : factsOf(action).done;
+  const what = proposed ? `${action} proposed` : done;
   return [
     step === undefined ? '' : `${step} `,
     what,

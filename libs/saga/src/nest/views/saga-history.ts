@@ -1,3 +1,4 @@
+import { type CallName, factsOf } from '../../engine/ports/call-table.js';
 import type { RecordedAction } from '../../engine/ports/operation.js';
 import { decodePayload } from '../../engine/payload/payload.js';
 import type { HistoryRecord } from '../../engine/ports/saga-store.js';
@@ -39,11 +40,14 @@ export function toHistoryEntry(record: HistoryRecord): HistoryEntry {
   const told = given === undefined ? undefined : decodedOrNot(given);
   return {
     ...{ at, action, by, reason, step, from, proposed, newInput },
-    ...(told &&
-      (action === 'reschedule'
-        ? { to: told.value as string }
-        : { [newInput ? 'input' : 'result']: told.value })),
+    ...(told && action !== 'put-back' && { [nameOfGiven(action)]: told.value }),
   };
+}
+
+/** Under which name a history has what a call was given: the JSON, or the time. */
+function nameOfGiven(action: CallName): string {
+  const [name] = Object.entries(factsOf(action).options).find(([, { type }]) => type === 'json') ?? ['to'];
+  return name;
 }
 
 /** What cannot be decoded here is stored as a string that is no payload of its own. */
