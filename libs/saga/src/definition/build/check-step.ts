@@ -9,6 +9,7 @@ import type { SagaMethods } from '../decorators/saga-methods.js';
 import {
   APPROVAL_OPTIONS,
   type NodeOptionsRead,
+  optionsOfNode,
   REMOTE_STEP_OPTIONS,
   STEP_OPTIONS,
   SUB_SAGA_OPTIONS,
@@ -82,38 +83,22 @@ export function nodeOf(
   checkCompensation(options, methods, report);
   checkProbe(options, methods, report);
   checkCombinations(options, report);
-  const { compensate, idempotent, retry, compensationRetry, delay, savepoint, compensationReply } = options;
-  const { timeout: reply } = compensationReply ?? {};
+  const { idempotent, retry, compensationRetry, delay } = options;
   return {
+    ...optionsOfNode(options),
     name: method,
     kind: 'step',
     after: [],
     join: options.join ?? 'all',
-    compensate,
     // An invalid definition is not used.
     retry: (retry ?? (idempotent ? inherited.retry : AT_MOST_ONCE))!,
     compensationRetry: (compensationRetry ?? inherited.compensationRetry)!,
     timeout: options.timeout as number | undefined,
-    compensationTimeout: options.compensationTimeout,
-    compensationReply: compensationReply && {
-      signal: compensationReply.signal,
-      ...(reply !== undefined && { timeout: reply }),
-    },
-    heartbeat: options.heartbeat,
-    transactional: options.transactional,
-    idempotent,
-    compensateOnFailure: options.compensateOnFailure,
-    when: options.when,
-    forEach: options.forEach,
     ...concurrencyOf(options),
     // No wait is no state of waiting.
     delay: typeof delay === 'number' && delay > 0 ? delay : undefined,
     delayOf: typeof delay === 'function' ? delay : undefined,
-    probe: options.probe,
-    savepoint: savepoint || undefined,
-    pivot: options.pivot,
     optional: options.onFailure === 'continue',
-    rateLimit: options.rateLimit,
   };
 }
 

@@ -1,10 +1,12 @@
 import { childOf, type GraphRecord, KIND_NAMES, type StepRecord } from './graph-record.js';
+import { NO_OPTIONS } from '../build/check-step.js';
 import { linkSteps, type UnlinkedStep } from '../graph/link-steps.js';
 import {
   DEFAULT_COMPENSATION_RETRY,
   DEFAULT_STEP_RETRY,
   resolveRetryPolicy,
 } from '../options/retry-policy.js';
+import { optionsOfNode } from '../options/step-options.js';
 import { approvalSignal, type SagaGraph, type StepNode } from '../graph/saga-graph.js';
 
 /** A saga's class as it is deployed. */
@@ -77,6 +79,7 @@ function waitOf({ kind, name, signal }: StepRecord, own: StepNode | undefined): 
 
 function policiesOfGone(step: StepRecord, heir: StepNode | undefined) {
   return {
+    ...optionsOfNode(NO_OPTIONS),
     retry: heir?.retry ?? resolveRetryPolicy(DEFAULT_STEP_RETRY, 'retry'),
     compensationRetry: heir?.compensationRetry ?? resolveRetryPolicy(DEFAULT_COMPENSATION_RETRY, 'retry'),
     transactional: heir?.transactional ?? step.transactional ?? false,

@@ -3,6 +3,7 @@ import { linkSteps, type UnlinkedStep } from '../graph/link-steps.js';
 import type { RetryDescription, SagaDescription, StepDescription } from './saga-description.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import { approvalSignal, type SagaGraph, type StepNode } from '../graph/saga-graph.js';
+import { optionsOfNode } from '../options/step-options.js';
 import type { SagaSchedule } from '../options/schedule-options.js';
 import type { StandardSchema } from '../types/standard-schema.js';
 
@@ -39,6 +40,7 @@ function nodeOf(step: StepDescription): UnlinkedStep {
   const { name, kind, handler, compensation, conditional, forEach, concurrency = 1 } = step;
   const wait = waitOf(step);
   return {
+    ...optionsOfNode(step),
     name,
     kind,
     after: step.after,
@@ -46,22 +48,13 @@ function nodeOf(step: StepDescription): UnlinkedStep {
     compensate: compensation,
     retry: policyOf(step.retry),
     compensationRetry: policyOf(step.compensationRetry),
-    compensationTimeout: step.compensationTimeout,
-    compensationReply: step.compensationReply,
     timeout: wait ? undefined : step.timeout,
-    heartbeat: step.heartbeat,
-    transactional: step.transactional,
-    idempotent: step.idempotent,
-    compensateOnFailure: step.compensateOnFailure,
     when: conditional ? () => notHere('when', name) : undefined,
     forEach: forEach ? () => notHere('forEach', name) : undefined,
     concurrency,
     ...(step.sharedConcurrency && { sharedConcurrency: sharedOf(step.sharedConcurrency, name) }),
     delay: step.delay,
     delayOf: step.delayComputed && (() => notHere('delay', name)),
-    probe: step.probe,
-    savepoint: step.savepoint,
-    pivot: step.pivot,
     optional: step.onFailure === 'continue',
     rateLimit: step.rateLimit && rateLimitOf(step.rateLimit, name),
     wait,

@@ -1,6 +1,7 @@
 import { sagaNameOf } from '../decorators/saga-name.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import type { SagaSchedule, ScheduleRule } from '../options/schedule-options.js';
+import { optionsOfNode } from '../options/step-options.js';
 import type { SagaGraph, StepNode } from '../graph/saga-graph.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
 
@@ -170,6 +171,8 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
 
 function stepDescriptionOf(node: StepNode): StepDescription {
   return withoutUndefined({
+    ...optionsOfNode(node),
+    ...{ compensate: undefined, when: undefined },
     name: node.name,
     kind: node.kind,
     child: node.child ? sagaNameOf(node.child()) : node.childName,
@@ -189,19 +192,11 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     delayComputed: node.delayOf && true,
     timeoutComputed: node.wait?.timeoutOf && true,
     compensation: node.compensate,
-    compensateOnFailure: node.compensateOnFailure,
-    probe: node.probe,
-    savepoint: node.savepoint && { attempts: node.savepoint.attempts },
-    pivot: node.pivot,
     onFailure: node.optional ? 'continue' : undefined,
-    transactional: node.transactional,
-    idempotent: node.idempotent,
     retry: retryDescriptionOf(node.retry),
     compensationRetry: retryDescriptionOf(node.compensationRetry),
-    compensationTimeout: node.compensationTimeout,
     compensationReply: node.compensationReply && withoutUndefined({ ...node.compensationReply }),
     timeout: node.wait ? node.wait.timeout : node.timeout,
-    heartbeat: node.heartbeat,
     rateLimit: node.rateLimit && rateLimitOf(node.rateLimit),
   });
 }

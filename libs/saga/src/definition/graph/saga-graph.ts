@@ -6,11 +6,11 @@ import type { StartTimeOf, TimeOf } from '../options/time-of.js';
 import type { SagaSchedule } from '../options/schedule-options.js';
 import type { StandardSchema } from '../types/standard-schema.js';
 import type { StartKeyOf, StepKeyOf } from '../options/limit-options.js';
-import type { ItemsOf, Predicate } from '../options/step-options.js';
+import type { OptionsOfNode } from '../options/step-options.js';
 import { APPROVAL_PREFIX } from '../options/signal-name.js';
 
-/** A step as the machine sees it: a node of a directed acyclic graph. */
-export interface StepNode {
+/** A step as the machine sees it: a node of a directed acyclic graph, with the options of its decorator. */
+export interface StepNode extends OptionsOfNode {
   readonly name: string;
   /**
    * `sub-saga`: its method gives the input of a saga of another class, whose results are this step's. `remote`: the
@@ -24,28 +24,10 @@ export interface StepNode {
   readonly join: 'all' | 'any';
   /** The steps that wait for this one; the inverse of `after`. */
   readonly dependents: readonly string[];
-  readonly compensate?: string;
   readonly retry: ResolvedRetryPolicy;
   readonly compensationRetry: ResolvedRetryPolicy;
   /** Milliseconds per attempt. */
   readonly timeout?: number;
-  /** Milliseconds between two heartbeats of an attempt, and before the first. */
-  readonly heartbeat?: number;
-  /** Milliseconds per attempt of the compensation; undefined: `timeout`. */
-  readonly compensationTimeout?: number;
-  /**
-   * The signal that completes the compensation, once its method has requested it; `timeout`: milliseconds, after which the
-   * attempt has failed.
-   */
-  readonly compensationReply?: { readonly signal: string; readonly timeout?: number };
-  readonly transactional: boolean;
-  /** False: at most once. */
-  readonly idempotent: boolean;
-  readonly compensateOnFailure: boolean;
-  /** Asked once the step is ready; false: it is skipped. */
-  readonly when?: Predicate;
-  /** One run of the step per item of what it returns. */
-  readonly forEach?: ItemsOf;
   /** Items at once. */
   readonly concurrency: number;
   /** At most `count` attempts are in progress, over all sagas and processes; of each key, if there is one. */
@@ -54,16 +36,8 @@ export interface StepNode {
   readonly delay?: number;
   /** In its place: returns it, or the time at which it begins, once it is ready. */
   readonly delayOf?: TimeOf;
-  /** The method that returns the outcome of an attempt whose outcome is unknown. */
-  readonly probe?: string;
-  /** A later failure undoes what came after this step and goes forward again; `attempts` in all. */
-  readonly savepoint?: { readonly attempts: number };
-  /** Once it has completed, the saga only goes forward. */
-  readonly pivot: boolean;
   /** If it fails permanently, the saga continues without it. */
   readonly optional: boolean;
-  /** At most `count` attempts begin within `per` milliseconds, across all processes; of each key, if there is one. */
-  readonly rateLimit?: { readonly count: number; readonly per: number; readonly key?: StepKeyOf };
   /**
    * The name of the signal or approval that the step waits for, and the maximum wait in milliseconds, or a function that
    * returns it, or its end.

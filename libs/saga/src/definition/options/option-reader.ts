@@ -44,10 +44,13 @@ export type OptionTable<T> = { readonly [K in keyof T]-?: Option<Exclude<T[K], u
 // oxlint-disable-next-line typescript/no-explicit-any -- each option has a kind of value of its own
 export type AnyTable = Readonly<Record<string, Option<any, unknown>>>;
 
-/** The options of a table as the package uses them. */
+/** The options of a table as the package uses them. Those that may be undefined may be left out. */
 export type OptionsRead<Table extends AnyTable> = {
-  readonly [K in keyof Table]: ReturnType<Table[K]['read']>;
+  readonly [K in keyof Table as undefined extends ReadAs<Table[K]> ? never : K]: ReadAs<Table[K]>;
+} & {
+  readonly [K in keyof Table as undefined extends ReadAs<Table[K]> ? K : never]?: ReadAs<Table[K]>;
 };
+type ReadAs<O extends AnyTable[string]> = ReturnType<O['read']>;
 
 /** An option that may be left out. */
 export function optional<Given, Read>(kind: Kind<Given, Read>): Option<Given, Read | undefined> {

@@ -238,9 +238,9 @@ const REPLY_EXAMPLE = "such as { signal: 'refund-reply', timeout: '10m' }";
 const LARGEST_QUORUM = 10;
 
 /** `true` has 2 rounds in all, the first included. With fewer, nothing would ever return to the savepoint. */
-const savepoint: Kind<boolean | SavepointOptions, SavepointOptions | false> = {
+const savepoint: Kind<boolean | SavepointOptions, SavepointOptions> = {
   read: (value, option, reader) => {
-    if (value === false) return value;
+    if (value === false) return undefined;
     return value === true
       ? { attempts: 2 }
       : reader.below(SAVEPOINT_OPTIONS, value, option, 'true, or { attempts: 3 }');
@@ -290,8 +290,8 @@ export const APPROVAL_OPTIONS = {
   ...WAIT_OPTIONS,
   quorum: withDefault(kind.count(1, LARGEST_QUORUM), 1),
 } satisfies OptionTable<ApprovalOptions>;
-export const STEP_OPTIONS = {
-  ...SUB_SAGA_OPTIONS,
+/** The options of steps that do their work themselves. */
+export const WORK_OPTIONS = {
   timeout: attemptTime('would fail every attempt'),
   heartbeat: attemptTime('would lose every attempt'),
   transactional: no,
@@ -307,7 +307,33 @@ export const STEP_OPTIONS = {
   ),
   probe: optional(kind.anything<string>()),
   rateLimit: optional(kind.object(RATE_LIMIT, RATE_LIMIT_EXAMPLE)),
-} satisfies OptionTable<StepOptions>;
+} satisfies OptionTable<Omit<StepOptions, keyof SubSagaOptions>>;
+export const STEP_OPTIONS = { ...SUB_SAGA_OPTIONS, ...WORK_OPTIONS } satisfies OptionTable<StepOptions>;
+
+/** Options that the node of a step has in another form. */
+const CONVERTED = [
+  'after',
+  'join',
+  'delay',
+  'timeout',
+  'concurrency',
+  'onFailure',
+  'retry',
+  'compensationRetry',
+] as const;
+type Converted = (typeof CONVERTED)[number];
+/** All other options. The node of a step has them as they are read: durations in milliseconds, and defaults. */
+export type OptionsOfNode = Omit<OptionsRead<typeof STEP_OPTIONS>, Converted>;
+const OPTIONS_OF_NODE = Object.keys(STEP_OPTIONS).filter(
+  (name) => !CONVERTED.includes(name as Converted),
+) as (keyof OptionsOfNode)[];
+
+/** Copies the options that a node has as they are read. */
+export function optionsOfNode<T extends Partial<Record<keyof OptionsOfNode, unknown>>>(
+  given: T,
+): Pick<T, keyof T & keyof OptionsOfNode> {
+  return Object.fromEntries(OPTIONS_OF_NODE.map((name) => [name, given[name]])) as T;
+}
 
 /** The options of any decorator of a step, as they are read. Each decorator has some of them. */
 export type NodeOptionsRead = Omit<OptionsRead<typeof STEP_OPTIONS>, 'timeout'> &

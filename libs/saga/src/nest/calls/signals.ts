@@ -53,7 +53,7 @@ const DECISION = {
 export function readSignal(
   name: unknown,
   options: SignalOptions | undefined,
-): { name: string; messageId: string | undefined; transaction: object | undefined } {
+): SignalOptions & { name: string } {
   const flaw = signalNameFlaw(name);
   if (flaw !== undefined) throw new SagaValidationError(`signal(): signal is ${shown(name)}; ${flaw}.`);
   return { name: name as string, ...readOptions('signal()', SIGNAL_OPTIONS, options) };
