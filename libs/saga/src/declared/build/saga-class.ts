@@ -5,7 +5,14 @@ import { Saga } from '../../definition/decorators/saga.decorator.js';
 import { Step } from '../../definition/decorators/step.decorator.js';
 import { SubSaga } from '../../definition/decorators/sub-saga.decorator.js';
 import { WaitFor } from '../../definition/decorators/wait-for.decorator.js';
-import type { ItemsOf, NodeOptions, Predicate, StepOptions } from '../../definition/options/step-options.js';
+import {
+  type ItemsOf,
+  type NodeOptions,
+  type Predicate,
+  type StepOptions,
+  SUB_SAGA_OPTIONS,
+  WORK_OPTIONS,
+} from '../../definition/options/step-options.js';
 import type { SagaOptions } from '../../definition/options/saga-options.js';
 import type { ScheduleOptions, ScheduleTick } from '../../definition/options/schedule-options.js';
 import { resultCheck } from './result-check.js';
@@ -159,7 +166,7 @@ class ClassBuilder {
   }
 
   private addWork(step: string, definition: StepFile, node: NodeOptions): void {
-    const { probe, forEach, concurrency, idempotent, compensateOnFailure, rateLimit } = definition;
+    const { probe, forEach } = definition;
     const { timeout = TIMEOUTS[definition.exec ? 'exec' : 'http'] } = definition;
     const call = this.callOf(definition);
     const checked = resultCheck(step, this.parts.resultSchemas.get(step));
@@ -173,7 +180,8 @@ class ClassBuilder {
     }
     const options: StepOptions = {
       ...node,
-      ...withoutUndefined({ timeout, concurrency, idempotent, compensateOnFailure, rateLimit }),
+      ...optionsIn(definition, WORK_OPTIONS),
+      timeout,
       ...(probe && { probe: probeOf(step) }),
       ...(forEach && { forEach: this.itemsOf(forEach) }),
     };
@@ -181,10 +189,9 @@ class ClassBuilder {
   }
 
   private nodeOptions(step: string, definition: StepFile): NodeOptions {
-    const { after, join, when, delay, savepoint, retry, compensate, compensationRetry } = definition;
-    const { compensationTimeout, pivot, onFailure } = definition;
+    const { when, compensate } = definition;
     return withoutUndefined({
-      ...{ after, join, delay, savepoint, retry, compensationRetry, compensationTimeout, pivot, onFailure },
+      ...optionsIn(definition, SUB_SAGA_OPTIONS),
       compensate: compensate && compensationOf(step),
       when: when && this.predicateOf(when),
     });
@@ -255,6 +262,11 @@ class ClassBuilder {
   private decorate(step: string, decorator: unknown): void {
     (decorator as MethodDecorator)(this.type.prototype as never, step, {});
   }
+}
+
+/** The options of a table that a file has. */
+function optionsIn(file: StepFile, table: object): object {
+  return Object.fromEntries(Object.entries(file).filter(([name]) => name in table));
 }
 
 /** A function whose answer the engine waits for, although its type is one whose answer is there at once. */

@@ -1,8 +1,7 @@
-import type { RetryPolicy } from '../../definition/options/retry-policy.js';
 import type { SagaOptions } from '../../definition/options/saga-options.js';
 import type { ScheduleOptions } from '../../definition/options/schedule-options.js';
 import type { RateLimit, SagaRateLimit, StepConcurrency } from '../../definition/options/limit-options.js';
-import type { SavepointOptions } from '../../definition/options/step-options.js';
+import type { StepOptions } from '../../definition/options/step-options.js';
 import type { Duration } from '../../definition/options/duration.js';
 import type { ExecDefinition } from '../action/exec-call.js';
 import type { HttpDefinition } from '../action/http-call.js';
@@ -12,19 +11,9 @@ import type { Expression } from '../expression/expression.js';
 import type { Template } from '../expression/template.js';
 
 /** A file as `SAGA_SHAPE` reads it. */
-export interface SagaFile extends Pick<
+export interface SagaFile extends Omit<
   SagaOptions,
-  | 'version'
-  | 'upgradeFrom'
-  | 'retry'
-  | 'compensationRetry'
-  | 'timeout'
-  | 'sla'
-  | 'onFailure'
-  | 'durability'
-  | 'concurrency'
-  | 'retention'
-  | 'redact'
+  'name' | 'input' | 'rateLimit' | 'lockKey' | 'lockMode' | 'schedule'
 > {
   readonly $schema?: string;
   readonly saga: string;
@@ -54,32 +43,35 @@ export interface SignalFile {
 }
 
 /** A step: it has one of `http`, `exec`, `call`, `message`, `approval`, `waitFor`, `subSaga` and `handler`. */
-export interface StepFile extends CallFile {
+export interface StepFile
+  extends
+    CallFile,
+    Omit<
+      StepOptions,
+      | 'when'
+      | 'delay'
+      | 'compensate'
+      | 'forEach'
+      | 'concurrency'
+      | 'probe'
+      | 'rateLimit'
+      | 'heartbeat'
+      | 'transactional'
+      | 'compensationReply'
+    > {
   readonly approval?: { readonly timeout?: Duration; readonly result?: Expression };
   readonly message?: MessageDefinition & { readonly reply?: SignalFile };
   readonly waitFor?: SignalFile;
   readonly subSaga?: { readonly saga: string; readonly input?: Template };
   readonly handler?: { readonly name: string; readonly version?: number; readonly input?: Template };
 
-  readonly after?: string | readonly string[];
-  readonly join?: 'all' | 'any';
   readonly when?: Expression;
   readonly delay?: Duration;
-  readonly savepoint?: boolean | SavepointOptions;
-  readonly retry?: RetryPolicy;
   readonly compensate?: CallFile;
-  readonly compensationRetry?: RetryPolicy;
-  readonly compensationTimeout?: Duration;
-  readonly pivot?: boolean;
-  readonly onFailure?: 'compensate' | 'continue';
   /** A JSON Schema. */
   readonly resultSchema?: object | boolean;
-
-  readonly timeout?: Duration;
   readonly forEach?: Expression;
   readonly concurrency?: number | Omit<StepConcurrency, 'key'>;
-  readonly idempotent?: boolean;
-  readonly compensateOnFailure?: boolean;
   readonly probe?: CallFile;
   readonly rateLimit?: Omit<RateLimit, 'key'>;
 }

@@ -1,3 +1,4 @@
+import type { AnyTable, ValueShape } from '../../definition/options/option-reader.js';
 import type { Scope } from '../expression/scope.js';
 
 /**
@@ -5,14 +6,10 @@ import type { Scope } from '../expression/scope.js';
  * Schema is generated from it (`json-schema.ts`), so that the two cannot differ.
  */
 export type Shape =
+  | ValueShape
   | { readonly type: 'text'; readonly pattern?: string; readonly example: string }
-  | { readonly type: 'whole'; readonly least: number }
-  | { readonly type: 'number' }
-  | { readonly type: 'flag' }
-  | { readonly type: 'duration' }
   /** A JSON Schema. */
   | { readonly type: 'schema' }
-  | { readonly type: 'choice'; readonly of: readonly string[] }
   /** A JSONata expression without braces. */
   | { readonly type: 'expression'; readonly scope: Scope }
   /** Any value, in whose texts `{{ … }}` are expressions. */
@@ -35,3 +32,20 @@ export type Field = Shape & {
 };
 
 export type Fields = Readonly<Record<string, Field>>;
+
+/**
+ * Returns the options of a table as fields of files. Each option has a sentence, or a field of its own if files have
+ * another kind of value for it. `false`: files cannot have the option.
+ */
+export function fieldsOf<Table extends AnyTable>(
+  table: Table,
+  options: { readonly [K in keyof Table]: string | Field | false },
+): Fields {
+  const fields: Record<string, Field> = {};
+  for (const [name, about] of Object.entries<string | Field | false>(options)) {
+    const { shape, required } = table[name]!;
+    if (typeof about === 'object') fields[name] = about;
+    else if (about !== false) fields[name] = { ...shape!, ...(required && { required }), about };
+  }
+  return fields;
+}

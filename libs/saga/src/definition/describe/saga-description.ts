@@ -192,6 +192,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     delayComputed: node.delayOf && true,
     timeoutComputed: node.wait?.timeoutOf && true,
     compensation: node.compensate,
+    savepoint: node.savepoint && { ...node.savepoint },
     onFailure: node.optional ? 'continue' : undefined,
     retry: retryDescriptionOf(node.retry),
     compensationRetry: retryDescriptionOf(node.compensationRetry),
