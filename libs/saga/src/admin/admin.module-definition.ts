@@ -3,8 +3,8 @@ import { adminControllers } from './admin-controllers.js';
 import { guardsOf, pathOf, type SagaAdminModuleOptions, type SagaAdminRoutes } from './admin.options.js';
 import { ADMIN_OPTIONS, ADMIN_ROUTES } from './admin.tokens.js';
 
-/** All of them named, since what is not would be taken for an option of the module. */
-const ROUTES: Partial<SagaAdminRoutes> = {
+/** All options of routes. Nest takes any other for an option of the module. */
+export const ROUTES: { readonly [K in keyof Required<SagaAdminRoutes>]: SagaAdminRoutes[K] | undefined } = {
   path: undefined,
   guards: undefined,
   dashboard: true,

@@ -2,7 +2,11 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { checkAsyncOptions } from '../nest/async-options.js';
 import { requiredOptions } from '../nest/required-options.js';
 import { AdminAccess } from './admin-access.js';
-import { ConfigurableModuleClass, type SagaAdminModuleAsyncOptions } from './admin.module-definition.js';
+import {
+  ConfigurableModuleClass,
+  ROUTES,
+  type SagaAdminModuleAsyncOptions,
+} from './admin.module-definition.js';
 import type { SagaAdminModuleOptions, SagaAdminRoutes } from './admin.options.js';
 import { ADMIN_OPTIONS, ADMIN_ROUTES } from './admin.tokens.js';
 import { AdminRuntime } from './admin.runtime.js';
@@ -32,7 +36,7 @@ export class SagaAdminModule extends ConfigurableModuleClass {
 
   /** The routes' own options stand beside the factory: `registerAsync({ guards: [OpsGuard], useFactory: … })`. */
   static override registerAsync(options: SagaAdminModuleAsyncOptions): DynamicModule {
-    checkAsyncOptions('SagaAdminModule.registerAsync', options, ['path', 'guards', 'dashboard']);
+    checkAsyncOptions('SagaAdminModule.registerAsync', options, Object.keys(ROUTES));
     return super.registerAsync(options);
   }
 }

@@ -24,6 +24,11 @@ export interface DefaultPolicies {
   readonly compensationRetry?: RetryPolicy;
 }
 
+export const DEFAULT_POLICIES: Required<DefaultPolicies> = {
+  retry: DEFAULT_STEP_RETRY,
+  compensationRetry: DEFAULT_COMPENSATION_RETRY,
+};
+
 /**
  * Returns the graph of a class decorated with `@Saga`.
  * @throws SagaDefinitionError that names the class and all problems, each with its fix

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { buildSagaGraph, type DefaultPolicies } from '../build/build-saga-graph.js';
+import { buildSagaGraph, DEFAULT_POLICIES, type DefaultPolicies } from '../build/build-saga-graph.js';
 import { drawingOptions } from '../options/drawing-options.js';
 import { descriptionOf, type SagaDescription } from './saga-description.js';
 
@@ -11,6 +11,6 @@ import { descriptionOf, type SagaDescription } from './saga-description.js';
  * @throws SagaDefinitionError when the definition is wrong, as the application would at start-up
  */
 export function describeSaga(saga: Type, defaults: DefaultPolicies = {}): SagaDescription {
-  const given = drawingOptions('describeSaga', defaults, ['retry', 'compensationRetry']);
+  const given = drawingOptions<DefaultPolicies>('describeSaga', defaults, DEFAULT_POLICIES);
   return descriptionOf(buildSagaGraph(saga, given));
 }

@@ -59,6 +59,14 @@ export interface LayoutOptions {
   margin?: number;
 }
 
+const DEFAULTS: Required<LayoutOptions> = {
+  widthOf: textWidth,
+  height: 48,
+  columnGap: 32,
+  rowGap: 48,
+  margin: 16,
+};
+
 /** A step, or the place where an edge passes a layer between its ends. */
 interface Item {
   readonly passing: boolean;
@@ -82,11 +90,11 @@ const STRAIGHTNESS = 8;
  * for, so that layers read as what may run at the same time. A function of its arguments; runs in browsers too.
  */
 export function layoutOf(graph: DrawableGraph, options: LayoutOptions = {}): GraphLayout {
-  const given = drawingOptions('layoutOf', options, ['widthOf', 'height', 'columnGap', 'rowGap', 'margin']);
-  const { widthOf = textWidth, height = 48, columnGap = 32, rowGap = 48, margin = 16 } = given;
+  const { widthOf, ...sizes } = drawingOptions('layoutOf', options, DEFAULTS);
+  const { height, columnGap, rowGap, margin } = sizes;
   if (typeof widthOf !== 'function')
     throw new SagaValidationError('layoutOf(): widthOf is not a function; give a function.');
-  for (const [name, size] of Object.entries({ height, columnGap, rowGap, margin })) {
+  for (const [name, size] of Object.entries(sizes)) {
     if (!(Number.isFinite(size) && size >= 0))
       throw new SagaValidationError(
         `layoutOf(): ${name} is ${String(size)}; give a number of pixels from 0.`,

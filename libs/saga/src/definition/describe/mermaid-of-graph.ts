@@ -9,6 +9,8 @@ export interface MermaidOptions {
   direction?: 'TD' | 'LR';
 }
 
+const DEFAULTS: Required<MermaidOptions> = { direction: 'TD' };
+
 /** How the steps of a class stand out. Strokes alone, so that light and dark themes both work. */
 const CLASSES: Record<string, { style: string; has: (step: StepDescription) => boolean }> = {
   conditional: { style: 'stroke-dasharray:5 4', has: (step) => step.conditional },
@@ -25,7 +27,7 @@ const KEYWORDS =
  * one is the pivot; dotted arrows lead to a step that waits for any one of them. Compensations stand in the label of their step.
  */
 export function mermaidOf(saga: SagaDescription, options: MermaidOptions = {}): string {
-  const { direction = 'TD' } = drawingOptions('mermaidOf', options, ['direction']);
+  const { direction } = drawingOptions('mermaidOf', options, DEFAULTS);
   if (direction !== 'TD' && direction !== 'LR')
     throw new SagaValidationError(`mermaidOf(): direction is '${String(direction)}'; give 'TD' or 'LR'.`);
   const nodes = saga.steps.map((step) => `${idOf(step.name)}${shapeOf(step, labelOf(step))}`);
