@@ -137,30 +137,34 @@ export class SagaRun implements LeasedRun, AttemptHost {
   private async runOn(): Promise<RunEnd> {
     if (this.children) for (const event of await this.children.endedFirst(this.state)) this.apply(event);
     while (!this.isFenced) {
+      // Look for signals and slots that came without a hint to this run.
       const looking = this.lookInTime();
       if (looking && (await looking)) continue;
-
+      // Decide.
       const decision = this.decide();
       const begins = !this.halts && decision.actions.length > 0;
       if (this.isOver(decision)) {
+        // Rest, or finish. A cancellation that came in between is another decision.
         const end = await this.finish();
         if (end) return end;
       } else if (this.record.hasNews) {
-        // Nothing begins before its cause is recorded.
+        // Save: nothing begins before its cause is recorded.
         await this.saveProgress();
       } else if (begins && !this.isLeaseSafe) {
-        // Nothing begins on a lease that may have expired.
+        // Renew: nothing begins on a lease that may have expired.
         await this.extendLease();
       } else if (begins && !this.turn.isFree) {
-        // What a transaction is about to commit may leave nothing to begin.
+        // Let a transaction commit: after it, there may be nothing left to begin.
         (await this.turn.acquire())();
       } else {
+        // Begin.
         const asking = begins ? this.beginAll(decision.actions) : undefined;
         const hasAsked = asking && (await asking);
         if (this.isFenced) break;
-        // What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
+        // Wait. What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
         if (!hasAsked && !this.record.hasNews && this.inbox.isEmpty)
           await this.inbox.arrival(this.timeUntilNext(decision));
+        // Receive.
         for (const message of this.inbox.take()) if (!('wake' in message)) this.receive(message);
       }
     }
@@ -174,18 +178,11 @@ export class SagaRun implements LeasedRun, AttemptHost {
 
   // Look
 
-  /** Looks at what the store may have without a hint to this run. True: the run has to decide anew. Undefined: there is nothing to look at. */
+  /** True: something may have come. Undefined: there is nothing to look at. */
   private lookInTime(): Promise<boolean> | undefined {
     // A wait is over, unless its signal has arrived without a hint to this run.
     const look = this.signals?.lookInTime(this.state);
-    if (look)
-      return look.then(
-        () => true,
-        (error: unknown) => {
-          this.fenceAfter(error);
-          return true;
-        },
-      );
+    if (look) return look.catch((error: unknown) => this.fenceAfter(error)).then(() => true);
     return this.slots && this.tend(this.slots);
   }
 
@@ -227,7 +224,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
     return isNearRetry(next, this.state, this.ports.now()) && this.ports.hasRoom(this.saga.name);
   }
 
-  /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between, go on. */
+  /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between. */
   private async finish(): Promise<RunEnd | undefined> {
     let dueAt: number | undefined;
     const result = await this.save(() => {

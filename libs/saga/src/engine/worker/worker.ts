@@ -1,4 +1,5 @@
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
+import { AttemptRunner } from '../attempt/attempt-runner.js';
 import { Claimer, type ClaimingWorker } from './claimer.js';
 import type { Timer } from '../../shared/clock.js';
 import { type ConcurrencyLimit, concurrencyLimits } from '../ports/concurrency-limits.js';
@@ -15,7 +16,6 @@ import { PendingCount } from '../../shared/pending-count.js';
 import { SlotMap } from '../../shared/slot-map.js';
 import { eventsBefore, stopUnlessFit } from './before-run.js';
 import { isUntouched } from '../ports/is-untouched.js';
-import { runPortsOf } from './run-ports.js';
 import { QueuedSaga, SagaQueue } from './saga-queue.js';
 import { WorkerCapacity } from './worker-capacity.js';
 import type { WorkerOptions, WorkerPorts } from './worker-ports.js';
@@ -69,11 +69,45 @@ export class Worker implements ClaimingWorker {
       return { name, version, concurrency: limit?.count, keyed: limit?.keyed };
     });
     this.claimer = new Claimer(this, claimed, options, lease, ports);
-    const { claimer, leases, capacity } = this;
-    this.runPorts = runPortsOf(ports, options, {
-      ...{ claimer, leases, capacity, lease: lease.duration },
+    this.runPorts = this.portsOfRuns();
+  }
+
+  private portsOfRuns(): SagaRunPorts {
+    const { ports, claimer, leases, capacity, options } = this;
+    const { store, writers, retry, log } = ports;
+    const { maxPayloadBytes, within } = options;
+    const now = () => ports.storeClock.now();
+    // The run tries again. They are free once its lease is given back, and the next look of any worker calls the sagas that wait.
+    const slotsKept = (error: unknown) => {
+      log.warn(`Slots of a step could not be freed: ${serializeError(error).message}`);
+      return false;
+    };
+    return {
+      ...ports,
+      store: {
+        transact: (work) => writers.transact(work),
+        edit: (target, change) => store.edit(target, change),
+        isOutage: (error) => store.isOutage(error),
+        isTransient: (error) => store.isTransient(error),
+        refuses: (error) => store.refuses(error),
+      },
+      checkpoint: (checkpoint) => writers.checkpoint(checkpoint),
+      answered: (duration) => capacity.answered(duration),
+      reserve: (limit, attempts) => retry.run(() => store.reserve(limit, attempts)),
+      takeSlots: (...asked) => retry.run(() => store.stepSlots.take(...asked)),
+      freeSlots: (...freed) => retry.run(() => store.stepSlots.free(...freed)).then(() => true, slotsKept),
+      pendingSignals: (id) => retry.run(() => store.pendingSignals(id)),
+      claimSoon: () => claimer.claimSoon(),
+      attempts: new AttemptRunner({ ...ports, maxPayloadBytes, now, within }),
+      now,
+      maxPayloadBytes,
+      permits: { lead: 0 },
+      lease: this.lease.duration,
       hasRoom: (name) => !claimer.mayHaveBacklog && this.queue.length === 0 && !this.limits.has(name),
-    });
+      renew: (run, longer) => leases.renew([run], longer),
+      asked: (run) => leases.askedOf(run),
+      reportSoon: () => leases.reportSoon(),
+    };
   }
 
   /** Resolves once the first claim has ended. */
