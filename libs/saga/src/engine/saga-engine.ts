@@ -51,7 +51,7 @@ export class SagaEngine {
   constructor(
     private readonly store: SagaStore,
     private readonly wakeup: Wakeup,
-    /** Those that its worker runs. */
+    /** The sagas that its worker runs. */
     sagas: readonly RunnableSaga[],
     private readonly definitions: SagaDefinitions,
     private readonly options: EngineOptions,

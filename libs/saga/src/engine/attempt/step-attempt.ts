@@ -107,7 +107,7 @@ export class StepAttempt {
     return new StepAttempt({ ...action, kind: 'probe' }, saga, state, startedAt, ports, keeper);
   }
 
-  /** Its method has been called, and has not ended. */
+  /** The method has been called, and has not ended. */
   get isInProgress(): boolean {
     return this.messages.isOpen;
   }

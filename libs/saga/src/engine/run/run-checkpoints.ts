@@ -23,7 +23,7 @@ type Effects = Pick<StepMessages, 'all' | 'tagChanges'>;
 /** What a checkpoint carries beside the state. */
 export interface CheckpointParts {
   readonly release?: { dueAt?: number };
-  /** Those of the step whose transaction stores the checkpoint. */
+  /** What the step sends whose transaction stores the checkpoint. */
   readonly effects?: Effects;
 }
 
@@ -45,9 +45,9 @@ export class RunCheckpoints {
   private told: SagaState;
   /** What steps that have ended send with the next checkpoint. */
   private kept: readonly Kept[] = NOTHING;
-  /** Those that the last checkpoint has. */
+  /** What of it the last checkpoint has. */
   private sent: readonly Kept[] = NOTHING;
-  /** Those that are stored. */
+  /** The notes of steps that are stored. */
   private notes: StepNotes | undefined;
   private readonly hasApprovals: boolean;
   /** What is stored of the saga, and held here, in characters of payloads. */
@@ -58,7 +58,7 @@ export class RunCheckpoints {
     private readonly record: RunRecord,
     private readonly children: RunChildren | undefined,
     private readonly ports: Pick<SagaRunPorts, 'observers' | 'clock' | 'now'>,
-    /** When that was made, or the claim was sent: monotonic ms. */
+    /** When the last saved checkpoint was made, or the claim was sent: monotonic ms. */
     private previousAt: number,
   ) {
     this.number = saga.checkpoints;

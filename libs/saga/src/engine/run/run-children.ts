@@ -54,7 +54,7 @@ export class RunChildren {
     return awaited.length > 0 ? this.ports.children.ended(awaited, (step) => this.reasonFor(step)) : [];
   }
 
-  /** The same, before anything starts. */
+  /** What became of the sagas that are waited for, before anything starts. @throws UnreadableChild */
   async endedFirst(state: SagaState): Promise<SagaEvent[]> {
     try {
       return await this.ended(state);
@@ -91,7 +91,7 @@ export class RunChildren {
   }
 }
 
-/** It will be wrong the next time, too; one that could not be checked has a cause, which may pass. */
+/** A wrong input will be wrong the next time, too; one that could not be checked has a cause, which may pass. */
 function isWrongInput(error: unknown): boolean {
   return error instanceof SagaValidationError && error.cause === undefined;
 }

@@ -102,7 +102,7 @@ export class RunPermits {
     return given.times.map((time) => mayBegin(time, given.now, now()));
   }
 
-  /** It waits for a limit, and would come too late if another had to take it up. */
+  /** The saga waits for a limit, and would come too late if another worker had to take it up. */
   isAboutToBegin(next: Decision, state: SagaState): boolean {
     const lead = this.lead(next, state);
     return lead > 0 && next.wakeAt! - this.ports.now() <= lead;

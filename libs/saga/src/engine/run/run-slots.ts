@@ -217,7 +217,7 @@ export class RunSlots {
   }
 }
 
-/** Its attempt has, or will not be made. */
+/** The attempt of the step has ended, or will not be made. */
 function hasEnded({ status, active, attempts }: StepState, before: number, state: SagaState): boolean {
   const mayBegin = state.status === 'running' && (status === 'pending' || status === 'waiting');
   return !active && (attempts > before || !mayBegin);

@@ -71,7 +71,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
   /** The lease is given back once the attempts in progress have ended. */
   private isDraining = false;
   /** The checkpoints, those of transactional steps included, are written one at a time. */
-  private readonly turn = new Mutex();
+  private readonly writing = new Mutex();
 
   constructor(
     readonly saga: StoredSaga,
@@ -153,9 +153,9 @@ export class SagaRun implements LeasedRun, AttemptHost {
       } else if (begins && !this.isLeaseSafe) {
         // Renew: nothing begins on a lease that may have expired.
         await this.extendLease();
-      } else if (begins && !this.turn.isFree) {
+      } else if (begins && !this.writing.isFree) {
         // Let a transaction commit: after it, there may be nothing left to begin.
-        (await this.turn.acquire())();
+        (await this.writing.acquire())();
       } else {
         // Begin.
         const asking = begins ? this.beginAll(decision.actions) : undefined;
@@ -254,7 +254,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
 
   /** Stores what `make` returns, which is called once no other checkpoint is being written. Undefined: nothing to store. */
   private async save(make: () => MadeCheckpoint | undefined): Promise<CheckpointResult> {
-    const turn = this.turn.acquire();
+    const turn = this.writing.acquire();
     const release = turn instanceof Promise ? await turn : turn;
     try {
       const checkpoint = make();
@@ -288,7 +288,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
    * @throws NotNow if another checkpoint of the saga is not written in time
    */
   async stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
-    const release = await this.turn.acquireWithin(STAGE_MAX_WAIT_MS, this.ports.clock);
+    const release = await this.writing.acquireWithin(STAGE_MAX_WAIT_MS, this.ports.clock);
     if (!release) throw new NotNow();
     if (!this.attempts.has(attempt)) return void release();
     const { state, decision: next } = this.record.stage(event);

@@ -63,7 +63,7 @@ export class SagaQueue {
   private readonly lines: Line[] = [];
   /** What it holds of payloads, in characters. */
   size = 0;
-  /** The same, of its large sagas. */
+  /** Characters of payloads of its large sagas. */
   largeSize = 0;
 
   get length(): number {

@@ -34,7 +34,7 @@ export class Worker implements ClaimingWorker {
   /** The `concurrency` of the names that have one. */
   private readonly limits: ReadonlyMap<string, ConcurrencyLimit>;
   private readonly runs = new SlotMap<string, SagaRun>();
-  /** Those that wait for a slot. */
+  /** The sagas that wait for a slot. */
   private readonly queue = new SagaQueue();
   private readonly capacity: WorkerCapacity;
   private adapting: Timer | undefined;
@@ -43,7 +43,7 @@ export class Worker implements ClaimingWorker {
   /** Room that is set aside: for sagas that are being stored with a lease, and for a claim in progress. */
   private readonly reserved = new PendingCount();
   private readonly leases: LeaseKeeper;
-  /** The same for every run. */
+  /** What each run of this worker calls. */
   private readonly runPorts: SagaRunPorts;
   private state: 'new' | 'running' | 'draining' = 'new';
   private isRetiring = false;
@@ -174,7 +174,7 @@ export class Worker implements ClaimingWorker {
     this.claimer.claimSoon();
   }
 
-  /** The same. Resolves once the claim has ended that is in progress then. */
+  /** Claims what is due. Resolves once the claim has ended that is in progress then. */
   async claim(): Promise<void> {
     this.claimSoon();
     await this.claimer.settled();

@@ -19,7 +19,7 @@ export interface PutBackPorts {
 /** A saga of which the database has less than this process knows. */
 export interface Lost {
   readonly known: KnownSaga;
-  /** Its start was lost, and has been stored again. */
+  /** The start of the saga was lost, and has been stored again. */
   readonly isNew: boolean;
   /** Another saga has its correlation id since the failover. */
   readonly isConflict: boolean;
@@ -42,12 +42,12 @@ export interface PutBackResult {
 
 /** Finds out what was lost of sagas, and stores it. Each call may be repeated. */
 export class PutBackSagas {
-  /** Those whose starts have been stored again, so that a call that is repeated knows it. */
+  /** The sagas whose starts have been stored again, so that a call that is repeated knows it. */
   private readonly startedAgain = new WeakSet<KnownSaga>();
 
   constructor(private readonly ports: PutBackPorts) {}
 
-  /** Those of which something was lost. What was never stored is started again. */
+  /** Returns the sagas of which something was lost. What was never stored is started again. */
   async lostOf(known: readonly KnownSaga[]): Promise<Lost[]> {
     const rows = await this.ports.store.revisions(known.map(({ id }) => id));
     const stored = new Map(rows.map((row) => [row.id, row]));

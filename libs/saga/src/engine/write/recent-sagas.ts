@@ -76,7 +76,7 @@ export class KnownSaga {
     readonly id: string,
     /** Monotonic ms of the last write. */
     public at: number,
-    /** Its value when the entry was queued. */
+    /** The value of `at` when the entry was queued. */
     public queuedAt: number,
   ) {}
 }

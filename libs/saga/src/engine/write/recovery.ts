@@ -53,7 +53,7 @@ export class Recovery {
     return (this.running ??= this.recover().finally(() => (this.running = undefined)));
   }
 
-  /** The same, for those who take up what others may have to put back. */
+  /** As `ready`, for those who take up what others may have to put back. */
   claimable(): Promise<void> | undefined {
     const { store, clock } = this.ports;
     const wait = store.lastFailoverAt + CLAIM_GRACE - clock.monotonic();

@@ -25,7 +25,7 @@ export class RelaxedSagas {
     return this.bindings.graphOf({ name, version })?.durability ?? 'durable';
   }
 
-  /** It is run here from now on. */
+  /** The saga is run here from now on. */
   took(saga: Revised & { readonly id: string }): void {
     if (this.durabilityOf(saga) === 'durable') return;
     this.held.set(saga.id, { graph: this.bindings.graphOf(saga)!, number: 0 });
