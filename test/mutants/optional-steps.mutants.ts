@@ -42,8 +42,8 @@ export const OPTIONAL_STEP_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'store nothing of a step that the saga continues without',
-    find: 'const isAlone = child === undefined && wait === undefined && lost === undefined && continued === undefined;',
-    replace: 'const isAlone = child === undefined && wait === undefined && lost === undefined;',
+    find: 'continued: { stored: ({ continued }) => continued },',
+    replace: 'continued: { stored: () => undefined },',
     killers: [specs('postgres-saga-store')],
   },
 ];

@@ -3,7 +3,7 @@ import { Saga, WaitFor } from '../../../libs/saga/src/index.js';
 import {
   CHECKPOINT_ARGUMENTS,
   SAGA_COLUMNS,
-  STEP_COLUMNS,
+  STEP_PARAMETERS,
 } from '../../../libs/saga/src/store/postgres/schema/functions/checkpoint.function.js';
 import { DAY, dayOf, idOf, PartitionedTables } from '../../support/partitioned-tables.js';
 import { TestApps } from '../../support/test-app.js';
@@ -70,7 +70,7 @@ describe('in partitions of many days, of which the sagas are of today and a day 
   type Values = Readonly<Record<string, unknown>>;
   const checkpointOf = (saga: Values, step: Values = {}): unknown[] => {
     const given = Object.keys(SAGA_COLUMNS).map((name) => saga[name] ?? null);
-    given.push(...Object.keys(STEP_COLUMNS).map((name) => step[name] ?? null));
+    given.push(...Object.keys(STEP_PARAMETERS).map((name) => step[name] ?? null));
     return Array.from({ length: CHECKPOINT_ARGUMENTS }, (_, n) => given[n] ?? null);
   };
   const ofToday = () => ({ id: today, epoch: 1, number: 9, status: 'running', step: 'ask' });

@@ -1,6 +1,12 @@
 import { attemptError } from './attempt-error.js';
 import type { AttemptError, SerializedError } from '../definition/types/saga-failure.js';
-import type { SagaState, StepState } from './saga-state.js';
+import {
+  type SagaState,
+  STEP_FIELDS,
+  type StepField,
+  type StepFieldWith,
+  type StepState,
+} from './saga-state.js';
 import { ERRORS_KEPT } from './step-changes.js';
 
 /**
@@ -16,18 +22,12 @@ export type RepeatedError = readonly [attempt: number, at: number, during: Attem
  * What has changed of a step since its row was written: small values, which the saga's row keeps until the step's row is
  * written again. It is written with each checkpoint anyway. A step's row has the result and the errors, and is not HOT.
  */
-export interface StepNote {
+export interface StepNote extends Partial<Omit<Pick<StepState, NotedKey>, 'retryAt'>> {
   /**
    * When something about the step was last recorded, in milliseconds since the saga was created: few digits, which each
    * checkpoint writes.
    */
   readonly at: number;
-  readonly status?: StepState['status'];
-  readonly attempts?: number;
-  readonly failures?: number;
-  readonly unknown?: boolean;
-  readonly compensationAttempts?: number;
-  readonly compensationFailures?: number;
   /** Null: the step does not wait for a time any more. */
   readonly retryAt?: number | null;
   readonly repeats?: readonly RepeatedError[];
@@ -36,24 +36,14 @@ export interface StepNote {
 /** By the step's name, or the item's key. */
 export type StepNotes = ReadonlyMap<string, StepNote>;
 
-const NOTED = [
-  'status',
-  'attempts',
-  'failures',
-  'unknown',
-  'compensationAttempts',
-  'compensationFailures',
-  'retryAt',
-] as const satisfies (keyof StepState & keyof StepNote)[];
+type NotedKey = StepFieldWith<{ readonly isNoted: true }>;
 
-type NotedKey = (typeof NOTED)[number];
-
-/** What a note has no room for, by name: the compiler misses what is added to a step and is nowhere. */
-const ROWS_ONLY = Object.keys({
-  ...{ result: true, round: true, returns: true, items: true, wonBy: true, permit: true },
-  ...{ limitKey: true, slot: true },
-  ...{ pruned: true, continued: true, child: true, wait: true, lost: true },
-} satisfies Record<Exclude<keyof StepState, NotedKey | 'errors' | 'active'>, true>) as (keyof StepState)[];
+/** What a note has room for, beside repeated errors, and what it has no room for. */
+const NOTED: NotedKey[] = [];
+const ROWS_ONLY: (keyof StepState)[] = [];
+for (const [name, { isNoted }] of Object.entries(STEP_FIELDS as Record<string, StepField>))
+  if (isNoted) NOTED.push(name as NotedKey);
+  else if (name !== 'errors') ROWS_ONLY.push(name as keyof StepState);
 
 /** The step as its row and its note have it together. */
 export function withNote(step: StepState, { at: _, repeats, retryAt, ...changes }: StepNote): StepState {

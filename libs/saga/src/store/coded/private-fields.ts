@@ -7,12 +7,14 @@ import type { StoredStepPause, WhoAndWhy } from '../../engine/ports/step-pause.j
 import type { Child, HeldLease, NewSaga, SentSignal, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { StoredSchedule } from '../../engine/ports/stored-schedule.js';
 import { changeState, changeStep } from '../../machine/change-state.js';
-import type {
-  OvertakenRollback,
-  PendingRollback,
-  SagaState,
-  StepState,
-  WaitState,
+import {
+  type OvertakenRollback,
+  type PendingRollback,
+  type SagaState,
+  STEP_FIELDS,
+  type StepFieldWith,
+  type StepState,
+  type WaitState,
 } from '../../machine/saga-state.js';
 import { ALL } from '../../machine/step-kinds.js';
 import { mapOfKinds, StepMap } from '../../machine/step-map.js';
@@ -125,11 +127,19 @@ const convertWait = record<WaitState>({
   payload: (text, by, place) => by.json(text, signalOf, place),
 });
 
+type PrivateStepField = StepFieldWith<{ readonly isPrivate: true }>;
+
+/** What `STEP_FIELDS` does not call private. Each field that it does has a conversion below. */
+const OPEN_STEP_FIELDS = Object.fromEntries(
+  [
+    'active',
+    ...Object.entries(STEP_FIELDS).flatMap(([name, field]) => ('isPrivate' in field ? [] : [name])),
+  ].map((name) => [name, OPEN]),
+) as Record<Exclude<keyof StepState, PrivateStepField>, typeof OPEN>;
+
 export const convertStep = record<StepState>(
   {
-    ...{ status: OPEN, attempts: OPEN, failures: OPEN, unknown: OPEN, active: OPEN, retryAt: OPEN },
-    ...{ compensationAttempts: OPEN, compensationFailures: OPEN, round: OPEN, returns: OPEN, pruned: OPEN },
-    ...{ wonBy: OPEN, permit: OPEN, limitKey: OPEN, slot: OPEN, continued: OPEN, child: OPEN, lost: OPEN },
+    ...OPEN_STEP_FIELDS,
     result: (text, by, place) => by.json(text, resultOf, place),
     items: each((item, by, { sagaId, step }, n) =>
       by.json(item, itemOf, { sagaId, step: itemKey(step!, n) }),

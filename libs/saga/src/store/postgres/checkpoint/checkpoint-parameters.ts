@@ -8,10 +8,12 @@ import {
 } from '../../../machine/saga-state.js';
 import { awaitedSignals } from '../../../machine/waits.js';
 import type { FailedAttempt } from '../../../machine/failed-attempt.js';
+import { arrayLiteral, type Scalar } from './array-literal.js';
 import { type ColumnValues, columnArrays, columnScalars } from './column-values.js';
 import { errorsToJson } from './errors-json.js';
 import { notesToJson } from './notes-json.js';
-import type { SAGA_COLUMNS, STEP_COLUMNS } from '../schema/functions/checkpoint.function.js';
+import type { SAGA_COLUMNS } from '../schema/functions/checkpoint.function.js';
+import { STEP_COLUMNS, STEP_PROGRESS } from '../schema/step-row.js';
 
 /** A step, or item, that a checkpoint changed. */
 interface ChangedStep {
@@ -22,7 +24,6 @@ interface ChangedStep {
 
 /** False, 0 and nothing at all are not sent: a column that says nothing of any row is no array. */
 const set = (value: boolean): true | undefined => value || undefined;
-const counted = (count: number): number | undefined => (count === 0 ? undefined : count);
 
 const SAGA_VALUES: ColumnValues<typeof SAGA_COLUMNS, Checkpoint> = {
   id: ({ id }) => id,
@@ -43,28 +44,32 @@ const SAGA_VALUES: ColumnValues<typeof SAGA_COLUMNS, Checkpoint> = {
   progress: sagaProgress,
 };
 
-const STEP_VALUES: ColumnValues<typeof STEP_COLUMNS, ChangedStep> = {
-  saga_id: ({ checkpoint }) => checkpoint.id,
-  name: ({ name }) => name,
-  status: ({ step }) => step.status,
-  attempts: ({ step }) => step.attempts,
-  failures: ({ step }) => counted(step.failures),
-  '"unknown"': ({ step }) => set(step.unknown),
-  compensation_attempts: ({ step }) => counted(step.compensationAttempts),
-  compensation_failures: ({ step }) => counted(step.compensationFailures),
-  retry_at: ({ step }) => step.retryAt,
-  result: ({ step }) => step.result,
-  errors: ({ step: { errors } }) => (errors.length > 0 ? JSON.stringify(errorsToJson(errors)) : undefined),
-  elapsed: ({ checkpoint, name }) => checkpoint.elapsed?.get(name),
-  progress: ({ step }) => stepProgress(step),
-};
+/** What is sent of a step's state, column by column. */
+const STATE_VALUES = STEP_COLUMNS.map(({ kind, stored }) =>
+  kind === 'errors' ? errorsText : (stored as (step: StepState) => Scalar),
+);
+
+/** The parameters of STEP_PARAMETERS. @param valuesOf returns a parameter: what rows have of a column */
+function stepParameters<Parameter>(
+  steps: readonly ChangedStep[],
+  valuesOf: <Row>(rows: readonly Row[], valueOf: (row: Row) => Scalar) => Parameter,
+): Parameter[] {
+  const states = steps.map(({ step }) => step);
+  return [
+    valuesOf(steps, ({ checkpoint }) => checkpoint.id),
+    valuesOf(steps, ({ name }) => name),
+    ...STATE_VALUES.map((valueOf) => valuesOf(states, valueOf)),
+    valuesOf(steps, ({ checkpoint, name }) => checkpoint.elapsed?.get(name)),
+    valuesOf(states, stepProgress),
+  ];
+}
 
 /** The parameters of checkpoint.function.ts: an array for each column, first of the sagas, then of the steps that changed. */
 export function checkpointParameters(checkpoints: readonly Checkpoint[], fresh: boolean): unknown[] {
   const steps: ChangedStep[] = [];
   for (const checkpoint of checkpoints)
     for (const name of writtenSteps(checkpoint)) steps.push(changedStep(checkpoint, name));
-  return [...columnArrays(SAGA_VALUES, checkpoints), ...columnArrays(STEP_VALUES, steps), fresh];
+  return [...columnArrays(SAGA_VALUES, checkpoints), ...stepParameters(steps, arrayLiteral), fresh];
 }
 
 /** The scalars of the same function for one saga of which one step changed; undefined when it is not so. */
@@ -77,7 +82,15 @@ export function checkpointOneParameters(
   const written = writtenSteps(checkpoint!);
   if (written.length !== 1) return undefined;
   const step = changedStep(checkpoint!, written[0]!);
-  return [...columnScalars(SAGA_VALUES, checkpoint!), ...columnScalars(STEP_VALUES, step), fresh];
+  return [...columnScalars(SAGA_VALUES, checkpoint!), ...stepParameters([step], ofOnlyRow), fresh];
+}
+
+function ofOnlyRow<Row>([row]: readonly Row[], valueOf: (row: Row) => Scalar): unknown {
+  return valueOf(row!) ?? null;
+}
+
+function errorsText({ errors }: StepState): string | undefined {
+  return errors.length > 0 ? JSON.stringify(errorsToJson(errors)) : undefined;
 }
 
 function changedStep(checkpoint: Checkpoint, name: string): ChangedStep {
@@ -112,17 +125,14 @@ function sagaProgress({ state, notes }: Checkpoint): string | undefined {
   });
 }
 
-/** What only steps of forks, fan-outs and savepoints, failed optional ones, those with a limit or lost attempts, and sub-sagas have. */
+/** What only few steps have: of forks, fan-outs, savepoints, limits, sub-sagas and waits. Null, and no cost, for the others. */
 function stepProgress(step: StepState): string | undefined {
-  const { round, returns, items, wonBy, permit, slot, pruned, continued, child, wait, lost } = step;
-  const isPlain = round === 1 && returns === 0 && items === undefined && wonBy === undefined && !pruned;
-  const isAlone = child === undefined && wait === undefined && lost === undefined && continued === undefined;
-  if (isPlain && permit === undefined && slot === undefined && isAlone) return undefined;
-  const limitKey = permit === undefined ? undefined : step.limitKey;
-  return JSON.stringify({
-    ...{ round, returns, items, wonBy, permit, limitKey, slot },
-    ...{ pruned, continued, child, wait, lost },
-  });
+  let progress: Record<string, unknown> | undefined;
+  for (const { field, stored } of STEP_PROGRESS) {
+    const value = stored(step);
+    if (value !== undefined) (progress ??= {})[field] = value;
+  }
+  return progress && JSON.stringify(progress);
 }
 
 /** What the row shows as its error: that of the attempt that just failed, if one did. */

@@ -1,3 +1,4 @@
+import { millisecondsOf, stepFieldsJson } from '../schema/step-row.js';
 import { isPending, pendingColumn, pendingJson } from '../signals/pending-signals.sql.js';
 
 /** The columns of a saga's row with its steps as JSON, and their types. @param i, inParts as in storedSagaColumns */
@@ -8,11 +9,7 @@ const columns = (
 ): [name: string, type: string, value: string][] => {
   const ownOf = (type: string, ...names: string[]) =>
     names.map((name): [string, string, string] => [name, type, `${i}.${name}`]);
-  const time = (name: string): [string, string, string] => [
-    name,
-    'float8',
-    `(extract(epoch FROM ${i}.${name}) * 1000)::float8`,
-  ];
+  const time = (name: string): [string, string, string] => [name, 'float8', millisecondsOf(`${i}.${name}`)];
   return [
     ...ownOf('uuid', 'id', 'parent_id'),
     ...ownOf('int', 'version', 'epoch', 'checkpoints'),
@@ -65,11 +62,8 @@ export const storedSagaTypes = (): string =>
 
 /** A step as JSON. @param s the alias of its row */
 const stepJson = (s: string): string => `json_build_object(
-      'name', ${s}.name, 'status', ${s}.status, 'attempts', ${s}.attempts, 'failures', ${s}.failures, 'unknown', ${s}."unknown",
-      'compensationAttempts', ${s}.compensation_attempts, 'compensationFailures', ${s}.compensation_failures,
-      'retryAt', (extract(epoch FROM ${s}.retry_at) * 1000)::float8, 'result', ${s}.result::text, 'errors', ${s}.errors, 'progress', ${s}.progress,
-      'startedAt', (extract(epoch FROM ${s}.started_at) * 1000)::float8,
-      'updatedAt', (extract(epoch FROM ${s}.updated_at) * 1000)::float8)`;
+      'name', ${s}.name, ${stepFieldsJson(s)}, 'progress', ${s}.progress,
+      'startedAt', ${millisecondsOf(`${s}.started_at`)}, 'updatedAt', ${millisecondsOf(`${s}.updated_at`)})`;
 
 /** A part of a saga's steps. $1 the saga's id, $2 the name of the last one before it, $3 bytes. */
 export const stepPartSql = (schema: string): string => `

@@ -1,3 +1,7 @@
+import { millisecondsOf, STEP_COLUMNS, stepFieldsJson } from '../schema/step-row.js';
+
+const WITHOUT_PAYLOADS = STEP_COLUMNS.filter(({ isPrivate }) => !isPrivate);
+
 /** What a fan-out goes over, and what a signal brought, are payloads as well: how many items there are is kept. */
 const withoutPayloads = (
   progress: string,
@@ -9,11 +13,9 @@ const withoutPayloads = (
 const standingColumns = (schema: string): string => `
   i.id, i.name, i.version, i.graph_revision, i.checkpoints, i.takeovers, i.status, i.held_phase, i.failure, i.progress, i.locked_by,
   i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, NULL AS lock_state, false AS in_parts,
-  (extract(epoch FROM i.deadline_at) * 1000)::float8 AS deadline_at,
+  ${millisecondsOf('i.deadline_at')} AS deadline_at,
   (SELECT json_agg(json_build_object(
-      'name', s.name, 'status', s.status, 'attempts', s.attempts, 'failures', s.failures, 'unknown', s."unknown",
-      'compensationAttempts', s.compensation_attempts, 'compensationFailures', s.compensation_failures,
-      'retryAt', (extract(epoch FROM s.retry_at) * 1000)::float8, 'progress', ${withoutPayloads('s.progress')}))
+      'name', s.name, ${stepFieldsJson('s', WITHOUT_PAYLOADS)}, 'progress', ${withoutPayloads('s.progress')}))
     FROM ${schema}.step s WHERE s.saga_id = i.id) AS steps`;
 
 const IS_DUE = 'i.name = $1 AND i.version = $2 AND i.rank_at IS NOT NULL';

@@ -1,8 +1,9 @@
 import type { EntitySchema } from '../typeorm/typeorm-types.js';
 import { typeOrm } from '../typeorm/typeorm-package.js';
 import type { GraphRecord } from '../../../definition/describe/graph-record.js';
+import { STEP_COLUMNS, type StepColumnField, type StepProgressField } from './step-row.js';
 import type { LostLease, StepState } from '../../../machine/saga-state.js';
-import type { SagaStatus, StepStatus } from '../../../definition/types/saga-status.js';
+import type { SagaStatus } from '../../../definition/types/saga-status.js';
 
 export const DEFAULT_SCHEMA = 'saga';
 
@@ -125,49 +126,31 @@ export class SagaInstance {
  * One step of one saga, from the first time that something about it was recorded; without what the saga's row notes of it.
  * Table `step`.
  */
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- TypeORM sets all properties, those of the class as well
 export class SagaStep {
   /** The id of its saga. */
   sagaId!: string;
   /** The step's; of an item with its index, as in `ship[3]`. */
   name!: string;
-  /** What has become of it. */
-  status!: StepStatus;
-  /** Attempts begun, those lost with their worker included. */
-  attempts!: number;
-  /** Attempts that count against the retry policy. */
-  failures!: number;
-  /** Some attempt may have taken effect without anyone knowing. */
-  unknown!: boolean;
-  /** Attempts of its compensation begun. */
-  compensationAttempts!: number;
-  /** Those of them that count against the retry policy. */
-  compensationFailures!: number;
-  /** When it is tried again, or its delay is over. */
-  retryAt!: Date | null;
-  /** SQL NULL: it returned nothing. */
-  result!: unknown;
-  /**
-   * The last few failed attempts, oldest first. `frames` is the stack without its first line; an error that is the one before
-   * it is its attempt and its time only.
-   */
-  errors!: object[] | null;
-  /**
-   * For steps in forks, fan-outs and after savepoints: round, items, the winner, whether it was pruned. For
-   * failed optional steps: that the saga continues. For steps with
-   * a rate limit: when it may begin, and the key of the limit. For steps that wait for a slot of their concurrency: of which key, since when. For sub-saga steps: the saga that they started. For waiting steps: what they wait
-   * for.
-   */
-  progress!: Partial<
-    Pick<
-      StepState,
-      | ('round' | 'returns' | 'items' | 'wonBy' | 'permit' | 'limitKey' | 'slot')
-      | ('pruned' | 'continued' | 'child' | 'wait')
-    >
-  > | null;
+  /** The fields that few steps have: of forks, fan-outs, savepoints, limits, sub-sagas and waits. */
+  progress!: Partial<Pick<StepState, StepProgressField>> | null;
   /** When something about it was first recorded. */
   startedAt!: Date;
   /** When something about it was last recorded. */
   updatedAt!: Date;
+}
+
+/** The other columns have the values of the step's state. */
+export interface SagaStep extends Pick<StepState, Exclude<StepColumnField, 'retryAt' | 'result' | 'errors'>> {
+  /** When it is tried again, or its delay is over. */
+  retryAt: Date | null;
+  /** SQL NULL: it returned nothing. */
+  result: unknown;
+  /**
+   * The last few failed attempts, oldest first. `frames` is the stack without its first line; an error that is the one before
+   * it is its attempt and its time only.
+   */
+  errors: object[] | null;
 }
 
 /** The structure of a saga's graph, as it was deployed once. Table `graph`. */
@@ -256,15 +239,7 @@ export function sagaEntities(
       columns: {
         sagaId: { name: 'saga_id', type: 'uuid', primary: true },
         name: { type: 'text', primary: true },
-        status: { type: 'text' },
-        attempts: { type: 'int' },
-        failures: { type: 'int' },
-        unknown: { type: 'boolean' },
-        compensationAttempts: { name: 'compensation_attempts', type: 'int' },
-        compensationFailures: { name: 'compensation_failures', type: 'int' },
-        retryAt: { ...time, name: 'retry_at', nullable: true },
-        result: { type: 'json', nullable: true },
-        errors: { type: 'json', nullable: true },
+        ...stepColumns(),
         progress: { type: 'json', nullable: true },
         startedAt: { ...time, name: 'started_at' },
         updatedAt: { ...time, name: 'updated_at' },
@@ -285,4 +260,15 @@ export function sagaEntities(
       },
     }),
   ];
+}
+
+function stepColumns() {
+  const columns = STEP_COLUMNS.map(({ field, name, type, constraint }) => [
+    field,
+    {
+      ...{ name: name.replaceAll('"', ''), type, nullable: constraint === '' },
+      ...(type === 'timestamptz' && { precision: 6 }),
+    },
+  ]);
+  return Object.fromEntries(columns) as Record<StepColumnField, { type: 'text'; nullable: boolean }>;
 }

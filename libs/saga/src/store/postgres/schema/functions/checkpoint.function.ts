@@ -1,7 +1,8 @@
 import { IN_PROGRESS } from '../../../../definition/types/saga-status.js';
 import { inList } from '../in-list.js';
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
-import { BATCH, type RowSource, SINGLE } from './source-rows.js';
+import { eachStepColumn, STEP_COLUMNS } from '../step-row.js';
+import { BATCH, type Columns, type RowSource, SINGLE } from './source-rows.js';
 
 /**
  * What a checkpoint reports a saga, and of a step of it that changed; in the order of checkpoint-parameters.ts. False and
@@ -25,27 +26,19 @@ export const SAGA_COLUMNS = {
   settled: 'boolean',
   progress: 'json',
 };
-export const STEP_COLUMNS = {
+export const STEP_PARAMETERS: Columns = {
   saga_id: 'uuid',
   name: 'text',
-  status: 'text',
-  attempts: 'int',
-  failures: 'int',
-  '"unknown"': 'boolean',
-  compensation_attempts: 'int',
-  compensation_failures: 'int',
-  retry_at: 'float8',
-  result: 'json',
-  errors: 'json',
+  ...Object.fromEntries(STEP_COLUMNS.map(({ name, parameter }) => [name, parameter])),
   elapsed: 'float8',
   progress: 'json',
 };
 const SAGA_ARGUMENTS = Object.keys(SAGA_COLUMNS).length;
-const STEP_ARGUMENTS = Object.keys(STEP_COLUMNS).length;
+const STEP_ARGUMENTS = Object.keys(STEP_PARAMETERS).length;
 /** And whether no step of them is stored yet. */
 export const CHECKPOINT_ARGUMENTS = SAGA_ARGUMENTS + STEP_ARGUMENTS + 1;
 const typesOf = (source: RowSource): string =>
-  `${source.types(SAGA_COLUMNS)}, ${source.types(STEP_COLUMNS)}, boolean`;
+  `${source.types(SAGA_COLUMNS)}, ${source.types(STEP_PARAMETERS)}, boolean`;
 /** The types of a batch's parameters. */
 export const CHECKPOINT_TYPES = typesOf(BATCH);
 
@@ -131,10 +124,8 @@ BEGIN
   ELSE
     ${insertSteps(source, schema)}
     ON CONFLICT (saga_id, name) DO UPDATE SET
-      status = excluded.status, attempts = excluded.attempts, failures = excluded.failures,
-      "unknown" = excluded."unknown", compensation_attempts = excluded.compensation_attempts,
-      compensation_failures = excluded.compensation_failures, retry_at = excluded.retry_at,
-      result = excluded.result, errors = excluded.errors, progress = excluded.progress,
+      ${eachStepColumn(({ name }) => `${name} = excluded.${name}`)},
+      progress = excluded.progress,
       updated_at = excluded.updated_at;
   END IF;
 
@@ -143,10 +134,9 @@ END $function$`;
 
 /** Steps of sagas that were not saved are left out; to look for them costs more than all the rest, and is rare. */
 const insertSteps = (source: RowSource, schema: string): string => `
-    INSERT INTO ${schema}.step AS s (saga_id, name, status, attempts, failures, "unknown", compensation_attempts,
-      compensation_failures, retry_at, result, errors, progress, started_at, updated_at)
-    SELECT c.saga_id, c.name, c.status, c.attempts, coalesce(c.failures, 0), coalesce(c."unknown", false),
-      coalesce(c.compensation_attempts, 0), coalesce(c.compensation_failures, 0), to_timestamp(c.retry_at / 1000),
-      c.result, c.errors, c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
-    FROM ${source.rows(STEP_COLUMNS, 'c', SAGA_ARGUMENTS + 1)}
+    INSERT INTO ${schema}.step AS s (saga_id, name, ${eachStepColumn(({ name }) => name)},
+      progress, started_at, updated_at)
+    SELECT c.saga_id, c.name, ${eachStepColumn(({ name, written }) => written(`c.${name}`))},
+      c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
+    FROM ${source.rows(STEP_PARAMETERS, 'c', SAGA_ARGUMENTS + 1)}
     WHERE cardinality(saved) = ${source === SINGLE ? '1' : 'cardinality($1)'} OR c.saga_id = ANY(saved)`;

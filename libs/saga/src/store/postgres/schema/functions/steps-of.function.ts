@@ -1,3 +1,26 @@
+import { eachStepColumn, type StepColumn, type StepColumnField } from '../step-row.js';
+
+const noted = ({ field, name, kind, type, isNoted }: StepColumn): string => {
+  const column = `s.${name}`;
+  if (!isNoted) return column;
+  if (kind !== 'time') return `coalesce((n.note->>'${field}')::${type}, ${column})`;
+  // Null in a note: it waits for no time any more.
+  return `CASE WHEN n.note->'${field}' IS NULL THEN ${column} ELSE to_timestamp((n.note->>'${field}')::float8 / 1000) END`;
+};
+
+/** What the short forms of notes say: a number, and an array. See notes-json.ts. */
+const IN_SHORT_NOTES: { readonly [Field in StepColumnField]?: (otherwise: string) => string } = {
+  status: (otherwise) => `CASE n.form WHEN 'number' THEN 'compensated' ELSE ${otherwise} END`,
+  compensationAttempts: (otherwise) => `CASE n.form WHEN 'number' THEN 1 ELSE ${otherwise} END`,
+  attempts: (otherwise) => `CASE n.form WHEN 'array' THEN (n.note->>1)::int ELSE ${otherwise} END`,
+  failures: (otherwise) => `CASE n.form WHEN 'array' THEN (n.note->>2)::int ELSE ${otherwise} END`,
+  retryAt: (otherwise) =>
+    `CASE n.form WHEN 'array' THEN to_timestamp((n.note->>3)::float8 / 1000) ELSE ${otherwise} END`,
+  errors: (otherwise) =>
+    `CASE WHEN n.repeats IS NULL THEN ${otherwise} ELSE (s.errors::jsonb || n.repeats::jsonb)::json END`,
+};
+const asItIs = (text: string): string => text;
+
 /**
  * steps_of: the steps of a saga, for people and their queries; the engine does not call it. Rows of `step` alone are as they
  * were last written, and the saga's row has the small changes since then (machine/step-notes.ts). Beside rows of sagas:
@@ -9,22 +32,10 @@
  */
 export const stepsOfFunction = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.steps_of(uuid)
-RETURNS TABLE (name text, status text, attempts int, failures int, "unknown" boolean, compensation_attempts int,
-  compensation_failures int, retry_at timestamptz, result json, errors json, started_at timestamptz,
+RETURNS TABLE (name text, ${eachStepColumn(({ name, type }) => `${name} ${type}`)}, started_at timestamptz,
   updated_at timestamptz) LANGUAGE sql STABLE AS $function$
   SELECT s.name,
-    CASE n.form WHEN 'number' THEN 'compensated' ELSE coalesce(n.note->>'status', s.status) END,
-    coalesce((CASE n.form WHEN 'array' THEN n.note->>1 ELSE n.note->>'attempts' END)::int, s.attempts),
-    coalesce((CASE n.form WHEN 'array' THEN n.note->>2 ELSE n.note->>'failures' END)::int, s.failures),
-    coalesce((n.note->>'unknown')::boolean, s."unknown"),
-    CASE n.form WHEN 'number' THEN 1
-      ELSE coalesce((n.note->>'compensationAttempts')::int, s.compensation_attempts) END,
-    coalesce((n.note->>'compensationFailures')::int, s.compensation_failures),
-    CASE WHEN n.form = 'array' THEN to_timestamp((n.note->>3)::float8 / 1000)
-      WHEN n.note->'retryAt' IS NOT NULL THEN to_timestamp((n.note->>'retryAt')::float8 / 1000)
-      ELSE s.retry_at END,
-    s.result,
-    CASE WHEN n.repeats IS NULL THEN s.errors ELSE (s.errors::jsonb || n.repeats::jsonb)::json END,
+    ${eachStepColumn((column) => (IN_SHORT_NOTES[column.field] ?? asItIs)(noted(column)))},
     s.started_at,
     CASE WHEN n.note IS NULL THEN s.updated_at
       ELSE i.created_at + (CASE n.form WHEN 'number' THEN n.note #>> '{}' WHEN 'array' THEN n.note->>0

@@ -1,18 +1,12 @@
+import { eachStepColumn } from '../step-row.js';
+
 /** What belongs to one saga: its steps, signals, operations and open tasks. And the ids of those that were deleted. */
 export const partTables = (schema: string): string[] => [
   `
       CREATE TABLE IF NOT EXISTS ${schema}.step (
         saga_id uuid NOT NULL,
         name text NOT NULL,
-        status text NOT NULL,
-        attempts int NOT NULL DEFAULT 0,
-        failures int NOT NULL DEFAULT 0,
-        "unknown" boolean NOT NULL DEFAULT false,
-        compensation_attempts int NOT NULL DEFAULT 0,
-        compensation_failures int NOT NULL DEFAULT 0,
-        retry_at timestamptz,
-        result json,
-        errors json,
+        ${eachStepColumn(({ name, type, constraint }) => `${name} ${type} ${constraint}`)},
         progress json,
         started_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now(),
