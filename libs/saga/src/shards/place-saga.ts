@@ -1,7 +1,7 @@
 import { SagaStateError, SagaValidationError } from '../errors.js';
 import { nearestName } from '../shared/nearest-name.js';
 import { shown } from '../shared/shown-value.js';
-import type { StartResult } from '../engine/ports/start-result.js';
+import type { StartResult } from '../engine/ports/stored-saga.js';
 import type { NewSaga } from '../engine/ports/stored-saga.js';
 import type { StoreTarget } from '../engine/ports/saga-store.js';
 import { homeKeyOf, locate } from './find-shard.js';

@@ -6,7 +6,7 @@ import type { Operation, StoredOperation } from './operation.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 import type { HeldLease, Lease, NewSaga, SentSignal, StoredSaga, StoredSignal } from './stored-saga.js';
-import type { ExistingSaga, StartResult } from './start-result.js';
+import type { ExistingSaga, StartResult } from './stored-saga.js';
 import type { StoredTask, StoreTaskFilter } from './stored-task.js';
 import type { ChangeSchedule, ScheduleEdited, StoredSchedule } from './stored-schedule.js';
 import type { Checkpoint, CheckpointResult } from './checkpoint.js';

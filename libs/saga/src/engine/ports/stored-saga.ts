@@ -1,3 +1,4 @@
+import type { SagaCodecError } from '../../errors.js';
 import type { StoredOperation } from './operation.js';
 import type { SagaState, LostLease } from '../../machine/saga-state.js';
 import type { StepNotes } from '../../machine/step-notes.js';
@@ -150,4 +151,27 @@ export interface LockDeadlock {
   readonly holder: { readonly id: string; readonly name: string };
   /** The ancestor of the saga, and its key, that the holder's family waits for. */
   readonly held: { readonly id: string; readonly name: string; readonly key: string };
+}
+
+/** `created`: this call stored it. Otherwise it is the saga with the same id or correlation id. */
+export type StartResult =
+  | { readonly created: true; readonly leased: boolean; readonly now: number }
+  | { readonly created: false; readonly existing: ExistingSaga }
+  | LockRefusal;
+
+/** Nothing was stored: `lockHolder` is the saga that has the lock, or is next to. */
+export interface LockRefusal {
+  readonly created: false;
+  readonly existing?: undefined;
+  readonly lockHolder: string;
+}
+
+export interface ExistingSaga {
+  readonly id: string;
+  readonly name: string;
+  readonly correlationId?: string;
+  /** The input that it was started with. */
+  readonly input?: string;
+  /** The input cannot be read here. */
+  readonly unreadable?: SagaCodecError;
 }

@@ -1,6 +1,6 @@
 import type { ScheduleRule } from '../../definition/options/schedule-options.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
-import type { StartResult } from './start-result.js';
+import type { StartResult } from './stored-saga.js';
 import type { NewSaga } from './stored-saga.js';
 
 /** The schedule of a saga as it is stored. Times are milliseconds since the epoch, by the database's clock. */

@@ -9,7 +9,7 @@ import {
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { SagaDriftError } from '../../errors.js';
 import { missingCode } from '../../machine/missing-code.js';
-import { adoptsGraph } from '../ports/is-untouched.js';
+import { adoptsGraph } from '../ports/live-state.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type {
   GraphReader,

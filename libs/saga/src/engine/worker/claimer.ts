@@ -1,32 +1,15 @@
 import { getHeapStatistics } from 'node:v8';
-import type { Clock, Timer } from '../../shared/clock.js';
-import type { StoreClock } from '../../shared/store-clock.js';
-import type { SagaObservers } from '../observe/saga-observers.js';
-import type { EngineLog } from '../ports/engine-log.js';
-import type { Claim, ClaimedSaga, SagaStore } from '../ports/saga-store.js';
+import type { Timer } from '../../shared/clock.js';
+import type { Claim, ClaimedSaga } from '../ports/saga-store.js';
 import type { Lease, StoredSaga } from '../ports/stored-saga.js';
-import type { Recovery } from '../write/recovery.js';
-import type { StepPauses } from '../pause/step-pauses.js';
-import type { SagaWriters } from '../write/saga-writers.js';
 import { SagaCodecError } from '../../errors.js';
 import { Trouble, type TroublePorts } from '../observe/trouble.js';
+import type { WorkerOptions, WorkerPorts } from './worker-ports.js';
 
-export interface ClaimerPorts {
-  readonly store: SagaStore;
-  readonly writers: Pick<SagaWriters, 'took'>;
-  /** Undefined: nothing is put back after a failover. */
-  readonly recovery?: Pick<Recovery, 'claimable'>;
-  readonly pauses: Pick<StepPauses, 'isKnown' | 'known'>;
-  readonly clock: Clock;
-  readonly storeClock: StoreClock;
-  readonly observers: SagaObservers;
-  readonly log: EngineLog;
-}
-
-export interface ClaimerOptions {
-  readonly maxHeldBytes?: number;
-  readonly longestWait?: number;
-}
+type ClaimerPorts = Pick<
+  WorkerPorts,
+  'store' | 'writers' | 'recovery' | 'pauses' | 'clock' | 'storeClock' | 'observers' | 'log'
+>;
 
 /** The worker that claims. */
 export interface ClaimingWorker {
@@ -76,7 +59,7 @@ export class Claimer {
   constructor(
     private readonly worker: ClaimingWorker,
     private readonly sagas: readonly ClaimedSaga[],
-    private readonly options: ClaimerOptions,
+    private readonly options: Pick<WorkerOptions, 'maxHeldBytes' | 'longestWait'>,
     private readonly lease: Lease,
     private readonly ports: ClaimerPorts,
   ) {

@@ -15,7 +15,7 @@ import type { Lease, StoredSaga } from '../ports/stored-saga.js';
 import { PendingCount } from '../../shared/pending-count.js';
 import { SlotMap } from '../../shared/slot-map.js';
 import { eventsBefore, stopUnlessFit } from './before-run.js';
-import { isUntouched } from '../ports/is-untouched.js';
+import { isUntouched } from '../ports/live-state.js';
 import { QueuedSaga, SagaQueue } from './saga-queue.js';
 import { WorkerCapacity } from './worker-capacity.js';
 import type { WorkerOptions, WorkerPorts } from './worker-ports.js';

@@ -1,5 +1,5 @@
 import type { GraphStore, GraphWriter, SagaVersion, UnfinishedSaga } from '../../engine/ports/graph-store.js';
-import { adoptsGraph } from '../../engine/ports/is-untouched.js';
+import { adoptsGraph } from '../../engine/ports/live-state.js';
 import { recordWith } from '../../../../../test/fixtures/record-of.js';
 import {
   checkpointOf,

@@ -11,7 +11,7 @@ import type {
 } from '../../engine/ports/graph-store.js';
 import { signalsOf } from '../../definition/describe/graph-record.js';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
-import { adoptsGraph } from '../../engine/ports/is-untouched.js';
+import { adoptsGraph } from '../../engine/ports/live-state.js';
 import { isTerminal } from '../../machine/saga-state.js';
 import { type MemoryRow, toStoredSaga } from './memory-row.js';
 import { storedCopy } from './stored-copy.js';
