@@ -155,7 +155,8 @@ function allowed(kind: CallName, look: Look): AllowedCall[] {
 /** A call that says nothing: it asks whether such a call is allowed. */
 const ANY_CALL: OperatorCall = { id: '', action: 'cancel', needed: 1 };
 
-function isAccepted(edit: () => Edit | undefined): boolean {
+/** Whether a saga's state accepts an edit, and the edit changes something. */
+export function isAccepted(edit: () => Edit | undefined): boolean {
   try {
     return edit() !== undefined;
   } catch (error) {

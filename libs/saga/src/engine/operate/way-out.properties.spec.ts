@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
 import { playGraph } from '../../../../../test/oracle/run-model.js';
 import { describeGraph, type RandomGraph, randomGraphs } from '../../../../../test/oracle/random-graph.js';
+import { signalsOfGraph } from '../../definition/describe/graph-record.js';
 import { awaitedSignals } from '../../machine/waits.js';
 import { rescheduleable } from '../../machine/reschedule.js';
 import { decide } from '../../machine/decide.js';
@@ -9,10 +10,19 @@ import { evolve } from '../../machine/evolve.js';
 import { follow } from '../../machine/follow.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { awaitsChild, isSettled, isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
+import {
+  argumentsOf,
+  CALL_NAMES,
+  type CallName,
+  DECISION_CALLS,
+  type OperatorAction,
+} from '../ports/call-table.js';
 import { liveState } from '../ports/live-state.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
+import { type AllowedCall, allowedCalls, CALL_RULES, isAccepted } from './call-rules.js';
 import { edited } from './edited.js';
+import type { CallValues } from './operator-calls.js';
 import { cancelEdit, permanentlyFailed, resumeEdit, retryEdit, skipEdit } from './operator-edits.js';
 import { rescheduleEdit } from './reschedule-edit.js';
 import {
@@ -173,4 +183,47 @@ describe('a saga of any graph, in any state', () => {
       { numRuns: RUNS, seed: 8 },
     );
   }, 600_000);
+
+  it('is offered each call on the steps on which its edit accepts it, and on no others', () => {
+    fc.assert(
+      fc.property(randomGraphs, (random) => {
+        const { graph } = random;
+        for (const state of statesOf(random))
+          for (const lockedBy of ['worker', undefined]) {
+            const saga = stored(state, lockedBy);
+            const offered = allowedCalls(saga, graph, 1_000).filter(({ now }) => !now);
+            const shown = offered.map(({ kind, steps = [] }) => [kind, [...steps].sort()]);
+            expect([state.status, shown]).toEqual([state.status, acceptedOn(saga, graph, offered)]);
+          }
+      }),
+      { numRuns: Math.ceil(RUNS / 3), seed: 9 },
+    );
+  }, 600_000);
 });
+
+/** The calls that are accepted, and the steps on which they are. */
+function acceptedOn(saga: StoredSaga, graph: Graph, offered: readonly AllowedCall[]): [CallName, string[]][] {
+  const recorded = saga.state.steps.keys();
+  // An item may be next, or in progress, that no checkpoint has recorded.
+  const unrecorded = offered.flatMap(({ steps = [] }) => steps);
+  const keys = [...new Set([...graph.steps.keys(), ...recorded, ...unrecorded])].sort();
+  const isOffered = (action: OperatorAction, key: string) =>
+    offered.some(({ kind, steps }) => kind === action && steps?.includes(key));
+  const accepts = (action: OperatorAction, given: CallValues) =>
+    isAccepted(() =>
+      CALL_RULES[action].edit(saga, graph, 1_000, { id: 'new', action, by: 'ann', needed: 1, ...given }),
+    );
+  return CALL_NAMES.flatMap((action): [CallName, string[]][] => {
+    if (action === 'signal') {
+      const isOpen = !isTerminal(saga.state.status) && signalsOfGraph(graph).length > 0;
+      return isOpen ? [[action, []]] : [];
+    }
+    // A decision is accepted earlier than it is offered.
+    const isDecision = DECISION_CALLS.some((name) => name === action);
+    const named = isDecision ? keys.filter((key) => isOffered(action, key)) : keys;
+    const steps = named.filter((step) => accepts(action, { step, force: true, at: (now) => now }));
+    if (argumentsOf(action).operands.includes('step')) return steps.length > 0 ? [[action, steps]] : [];
+    const isRetry = action === 'retry';
+    return accepts(action, {}) ? [[action, isRetry ? steps : []]] : [];
+  });
+}

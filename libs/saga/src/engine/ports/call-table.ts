@@ -76,7 +76,7 @@ export interface CallFacts {
 
 const INTERRUPTS = 'The worker loses the lease of the saga, and other attempts in progress are interrupted.';
 
-const step = (about: string): CallOption => ({
+const step = (about: string): CallOption & { readonly operand: true } => ({
   type: 'step',
   operand: true,
   required: true,
