@@ -40,7 +40,7 @@ describe('a slip', () => {
       "start(): options: unknown option 'corelationId'. Did you mean 'correlationId'?",
     );
     await expect(app.sagas.cancel(id, given({ expects: { revsion: 99 } }))).rejects.toThrow(
-      "cancel(): expects: unknown option 'revsion'. Did you mean 'revision'?",
+      "cancel(): options: unknown option 'expects.revsion'. Did you mean 'expects.revision'?",
     );
     expect(await app.sagas.find()).toMatchObject({ items: [{ id, status: 'running' }] });
     await expect(app.sagas.find(given({ nope: 1 }))).rejects.toThrow(

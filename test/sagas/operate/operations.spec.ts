@@ -110,7 +110,7 @@ describe('what an operator expects', () => {
     const wrong = { by: '', reason: '\0', expects: { status: 'odd', revision: 1.5 } } as never;
     const error = (await thrownBy(sagas.retry(ids[0]!, wrong))) as SagaValidationError;
     expect(error).toBeInstanceOf(SagaValidationError);
-    for (const name of ['by is', 'reason must', "expects is 'odd'", 'expects.revision is 1.5'])
+    for (const name of ['by is', 'reason is', "expects.status is 'odd'", 'expects.revision is 1.5'])
       expect(error.message).toContain(name);
   });
 });

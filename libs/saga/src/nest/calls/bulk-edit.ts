@@ -1,3 +1,6 @@
+import * as kind from '../../definition/options/kinds.js';
+import { type OptionTable, withDefault } from '../../definition/options/option-reader.js';
+import { readOptions } from '../../definition/options/read-options.js';
 import { BULK_ACTIONS, type BulkAction } from '../../engine/ports/call-table.js';
 import { shown } from '../../shared/shown-value.js';
 import {
@@ -7,7 +10,7 @@ import {
   SagaStateError,
   SagaValidationError,
 } from '../../errors.js';
-import { type OperatorOptions, readBulkOptions } from './operator-options.js';
+import { type OperatorOptions, WHO_AND_WHY } from './operator-options.js';
 import { type Page, readFilter, type SagaFilter } from './saga-filter.js';
 import type { SagaSummary } from '../views/saga-snapshot.js';
 
@@ -42,6 +45,11 @@ type FindSagas = (filter: SagaFilter) => Promise<Page<SagaSummary>>;
 
 const DEFAULT_LIMIT = 1_000;
 const MOST = 100_000;
+const OPTIONS = {
+  ...WHO_AND_WHY,
+  dryRun: withDefault(kind.flag, false),
+  limit: withDefault(kind.count(1, MOST), DEFAULT_LIMIT),
+} satisfies OptionTable<BulkOptions>;
 const PAGE = 500;
 /** The number of concurrent actions. Each uses a connection, and the application needs connections as well. */
 const AT_ONCE = 4;
@@ -60,12 +68,7 @@ export async function bulkEdit(
     );
   if (filter === undefined)
     throw new SagaValidationError(`bulk(): filter is undefined; give an object, or {} for all sagas.`);
-  const { by, reason, own } = readBulkOptions<Own>('bulk', given, ['dryRun', 'limit']);
-  const { dryRun = false, limit = DEFAULT_LIMIT } = own;
-  if (typeof dryRun !== 'boolean')
-    throw new SagaValidationError(`bulk(): dryRun is ${shown(dryRun)}; give true or false.`);
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST)
-    throw new SagaValidationError(`bulk(): limit is ${shown(limit)}; give a whole number from 1 to ${MOST}.`);
+  const { by, reason, dryRun, limit } = readOptions('bulk()', OPTIONS, given);
   const { found, more, unreachable } = await findAll(find, readFilter('bulk', filter), limit);
   const outcome = {
     matched: found.length,
@@ -106,8 +109,6 @@ function isOfOne(error: unknown): error is SagaStateError | SagaNotFoundError | 
     error instanceof SagaShardUnavailableError
   );
 }
-
-type Own = Pick<BulkOptions, 'dryRun' | 'limit'>;
 
 async function findAll(find: FindSagas, filter: SagaFilter, limit: number) {
   const found: SagaSummary[] = [];

@@ -1,9 +1,10 @@
-import { shown } from '../../shared/shown-value.js';
-import type { OperatorCall } from '../../engine/operate/operator-calls.js';
-import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
-import { SagaValidationError } from '../../errors.js';
+import * as kind from '../../definition/options/kinds.js';
+import { type Kind, optional, type OptionTable } from '../../definition/options/option-reader.js';
+import { readOptions } from '../../definition/options/read-options.js';
 import { SAGA_STATUSES, type SagaStatus } from '../../definition/types/saga-status.js';
-import { readOptions } from './call-options.js';
+import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
+import { withoutUndefined } from '../../shared/without-undefined.js';
+import { comment } from './call-kinds.js';
 
 /** Options of all operator actions. They are kept in the history. */
 export interface OperatorOptions {
@@ -29,66 +30,40 @@ export interface ExpectedState {
 /** The maximum number of characters of a reason. */
 const LONGEST_REASON = 4_000;
 
-const WHO_AND_WHY = ['by', 'reason'] as const;
-const OPERATOR = [...WHO_AND_WHY, 'expects'] as const;
+export const operatorName = kind.checked<string>(
+  isKey,
+  `give the name of the operator in 1 to ${LONGEST_KEY} characters`,
+);
+/** Who calls, and why. */
+export const WHO_AND_WHY = {
+  by: optional(operatorName),
+  reason: optional(comment(LONGEST_REASON)),
+} satisfies OptionTable<Omit<OperatorOptions, 'expects'>>;
 
-/** The validated options of an operator action, and the options of the call itself. */
-export type ReadOperatorOptions<Own extends object> = Pick<OperatorCall, 'by' | 'reason' | 'expects'> & {
-  readonly own: Partial<Own>;
+const status = kind.checked<SagaStatus>(
+  (value) => SAGA_STATUSES.includes(value),
+  `give one of ${SAGA_STATUSES.join(', ')}`,
+);
+const EXPECTED = {
+  status: optional(status),
+  revision: optional(kind.checked<number>(Number.isInteger, 'give the revision that get() returned')),
+} satisfies OptionTable<ExpectedState>;
+const expected: Kind<SagaStatus | ExpectedState, ExpectedState> = {
+  read: (value, option, reader) =>
+    typeof value === 'string'
+      ? { status: status.read(value, option, reader) }
+      : reader.below(EXPECTED, value, option, 'a status, or an object such as { revision: 3 }'),
 };
+export const OPERATOR = {
+  ...WHO_AND_WHY,
+  expects: optional(expected),
+} satisfies OptionTable<OperatorOptions>;
 
 /**
- * @param names the call's own options
- * @throws SagaValidationError naming everything that is wrong at once
+ * Who calls, and why, of a call that has no other options. An empty reason counts as none.
+ * @throws SagaValidationError that names all invalid options
  */
-export function readOperatorOptions<Own extends object>(
-  call: string,
-  given: (OperatorOptions & Own) | undefined,
-  names: readonly (keyof Own & string)[] = [],
-): ReadOperatorOptions<Own> {
-  const read = readOptions<OperatorOptions & Own>(`${call}(): options`, given, [...OPERATOR, ...names]);
-  const { by, reason, expects, ...own } = read as OperatorOptions;
-  return { ...checkedOperator(call, { by, reason, expects }), own: own };
-}
-
-/** Validates the options of `bulk()`, which expects each saga to be unchanged since it was found. */
-export function readBulkOptions<Own extends object>(
-  call: string,
-  given: (Omit<OperatorOptions, 'expects'> & Own) | undefined,
-  names: readonly (keyof Own & string)[],
-): ReadOperatorOptions<Own> {
-  const read = readOptions<Omit<OperatorOptions, 'expects'> & Own>(`${call}(): options`, given, [
-    ...WHO_AND_WHY,
-    ...names,
-  ]);
-  const { by, reason, ...own } = read as OperatorOptions;
-  return { ...checkedOperator(call, { by, reason }), own: own as Partial<Own> };
-}
-
-function checkedOperator(
-  call: string,
-  { by, reason, expects }: OperatorOptions,
-): Pick<OperatorCall, 'by' | 'reason' | 'expects'> {
-  const expected =
-    typeof expects === 'string' || expects === undefined
-      ? { status: expects }
-      : readOptions<ExpectedState>(`${call}(): expects`, expects, ['status', 'revision']);
-  const { status, revision }: { status?: SagaStatus; revision?: number } = expected;
-  const problems = [
-    by !== undefined &&
-      !isKey(by) &&
-      `by is ${shown(by)}; give the name of the operator in 1 to ${LONGEST_KEY} characters`,
-    reason !== undefined &&
-      reason !== '' &&
-      !isKey(reason, LONGEST_REASON) &&
-      `reason must be a string of at most ${LONGEST_REASON} characters, without NUL or half surrogate pairs`,
-    status !== undefined &&
-      !SAGA_STATUSES.includes(status) &&
-      `expects is ${shown(status)}; give one of ${SAGA_STATUSES.join(', ')}`,
-    revision !== undefined &&
-      !Number.isInteger(revision) &&
-      `expects.revision is ${shown(revision)}; give the revision that get() returned`,
-  ].filter((problem) => problem !== false);
-  if (problems.length > 0) throw new SagaValidationError(`${call}(): ${problems.join('. ')}.`);
-  return { by, reason, expects: { status, revision } };
+export function readWho(call: string, given: unknown): { readonly by?: string; readonly reason?: string } {
+  const { by, reason } = readOptions(`${call}()`, WHO_AND_WHY, given);
+  return withoutUndefined({ by, reason: reason || undefined });
 }

@@ -8,7 +8,7 @@ import {
   readPausedStepsOptions,
   type StepPauseOptions,
 } from './step-pause-calls.js';
-import { readOperatorOptions } from './operator-options.js';
+import { readWho } from './operator-options.js';
 
 /** The calls of `SagaService` that pause steps of all sagas of a name. */
 export abstract class SagaStepPauseCalls extends SagaScheduleCalls {
@@ -22,10 +22,10 @@ export abstract class SagaStepPauseCalls extends SagaScheduleCalls {
    * @throws SagaShardUnavailableError if a shard cannot be reached; the step is paused on the others
    */
   async pauseStep(saga: Type | string, step: string, options?: StepPauseOptions): Promise<void> {
-    const { by, reason } = readOperatorOptions('pauseStep', options);
+    const who = readWho('pauseStep', options);
     const parts = await this.runtime.ready();
     const paused = await checkedStep('pauseStep', parts, saga, step);
-    await parts.engine.pauseStep(paused, { ...(by !== undefined && { by }), ...(reason && { reason }) });
+    await parts.engine.pauseStep(paused, who);
   }
 
   /**
@@ -33,10 +33,10 @@ export abstract class SagaStepPauseCalls extends SagaScheduleCalls {
    * @throws the same errors as pauseStep()
    */
   async resumeStep(saga: Type | string, step: string, options?: StepPauseOptions): Promise<void> {
-    const { by, reason } = readOperatorOptions('resumeStep', options);
+    const who = readWho('resumeStep', options);
     const parts = await this.runtime.ready();
     const resumed = await checkedStep('resumeStep', parts, saga, step, true);
-    await parts.engine.resumeStep(resumed, { ...(by !== undefined && { by }), ...(reason && { reason }) });
+    await parts.engine.resumeStep(resumed, who);
   }
 
   /**

@@ -3,7 +3,7 @@ import type { StoredSchedule } from '../../engine/ports/stored-schedule.js';
 import type { ScheduledGraph } from '../../engine/schedule/saga-schedules.js';
 import { SagaDefinitionError, SagaNotFoundError } from '../../errors.js';
 import type { ServiceParts } from '../assemble-engine.js';
-import { type OperatorOptions, readOperatorOptions } from './operator-options.js';
+import { type OperatorOptions, readWho } from './operator-options.js';
 
 /** Options of `SagaService.pauseSchedule()` and `resumeSchedule()`: the operator and the reason. */
 export type ScheduleOperatorOptions = Omit<OperatorOptions, 'expects'>;
@@ -14,13 +14,12 @@ export async function pauseSchedule(
   saga: Type | string,
   given: ScheduleOperatorOptions | undefined,
 ): Promise<void> {
-  const { by, reason } = readOperatorOptions('pauseSchedule', given);
+  const who = readWho('pauseSchedule', given);
   const name = registry.nameOf(saga);
   await engine.editSchedule(name, (stored, now) => {
     const schedule = known(stored, name);
     if (schedule.paused) return undefined;
-    const paused = { at: now, ...(by !== undefined && { by }), ...(reason && { reason }) };
-    return { schedule: { ...schedule, paused } };
+    return { schedule: { ...schedule, paused: { at: now, ...who } } };
   });
 }
 
@@ -30,7 +29,7 @@ export async function resumeSchedule(
   saga: Type | string,
   given: ScheduleOperatorOptions | undefined,
 ): Promise<void> {
-  readOperatorOptions('resumeSchedule', given);
+  readWho('resumeSchedule', given);
   const name = registry.nameOf(saga);
   await engine.editSchedule(name, (stored, now) => {
     const { paused, ...schedule } = known(stored, name);

@@ -2,7 +2,7 @@ import { SagaValidationError } from '../../errors.js';
 import { shown } from '../../shared/shown-value.js';
 import type { ServiceParts } from '../assemble-engine.js';
 import type { ShardCall } from '../../store/postgres/shards/postgres-shard-row.js';
-import { type OperatorOptions, readOperatorOptions } from './operator-options.js';
+import { type OperatorOptions, readWho } from './operator-options.js';
 
 /** Options of `SagaService.drain()`, `admit()`, `close()` and `open()`: the operator and the reason. */
 export type ShardOperatorOptions = Omit<OperatorOptions, 'expects'>;
@@ -14,9 +14,9 @@ export async function changeShard(
   shard: string,
   given: ShardOperatorOptions | undefined,
 ): Promise<void> {
-  const { by, reason } = readOperatorOptions(call, given);
+  const who = readWho(call, given);
   if (!shards) throw noShards(call, shard);
-  await shards.change(shard, call, { by, reason });
+  await shards.change(shard, call, who);
 }
 
 export function noShards(call: string, shard: unknown): SagaValidationError {

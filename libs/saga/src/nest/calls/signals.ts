@@ -4,13 +4,12 @@ import type { ApprovalDecision } from '../../definition/options/step-options.js'
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { nearestName } from '../../shared/nearest-name.js';
 import type { RefusedSignal } from '../../engine/ports/saga-store.js';
-import { isKey, LONGEST_KEY } from '../../engine/payload/storable-key.js';
 import { SagaValidationError } from '../../errors.js';
-import * as kind from '../../definition/options/kinds.js';
 import { optional, type OptionTable, required } from '../../definition/options/option-reader.js';
 import { readOptions } from '../../definition/options/read-options.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
 import { comment, key, transaction } from './call-kinds.js';
+import { operatorName } from './operator-options.js';
 
 /** Options of `SagaService.signal()`. */
 export interface SignalOptions {
@@ -43,9 +42,7 @@ const SIGNAL_OPTIONS = {
   transaction: optional(transaction),
 } satisfies OptionTable<SignalOptions>;
 const DECISION = {
-  by: required(
-    kind.checked<string>(isKey, `give the name of the operator in 1 to ${LONGEST_KEY} characters`),
-  ),
+  by: required(operatorName),
   comment: optional(comment(LONGEST_COMMENT)),
 } satisfies OptionTable<Decision>;
 
