@@ -1,6 +1,6 @@
 /** The options of operators' calls. Compiled with the tests' type check; there is nothing to run. */
 import type { CallName, CALLS } from '../../libs/saga/src/engine/ports/call-table.js';
-import type { OperatorOptions, SagaService } from 'nestjs-durable-saga';
+import type { OperatorOptions, SagaService } from '../../libs/saga/src/index.js';
 import type { Equal, Expect } from './expect.js';
 
 type Last<Given> = Given extends readonly [...unknown[], infer Options] ? Options : never;
