@@ -6,14 +6,14 @@ import { SQLSTATES } from '../fixtures/sqlstates.js';
 import type { Answer } from './answering-proxy.js';
 import { OutageScene } from './outage-scene.js';
 import { pause } from './gate.js';
-import type { TestApps } from './test-app.js';
+import { TestApps } from './test-app.js';
 import { EachOnce, kindOf } from './unknown-answers.js';
 
 /** An operator works with each of these steps. */
 const STEPS = ['charge', 'book', 'pack', 'ship'];
 
-/** How often everything is done at least: until each of its statements has been sent. */
-const MIN_ROUNDS = 10;
+/** How often everything is done at least on each database: until each of its statements has been sent. */
+const MIN_ROUNDS = 3;
 
 /** How long (ms) a caller may be answered with errors: it repeats a call for 30 s, and then it fails, as in any outage. */
 const PATIENCE = 15_000;
@@ -56,15 +56,38 @@ export interface Outcome {
   readonly failed: readonly string[];
 }
 
+/** As many databases as runs of this file share: what waits on one of them leaves the processors to the others. */
+export const ownDatabases = (): TestApps[] => Array.from({ length: 4 }, () => TestApps.onOwnDatabase());
+
+/** Expects that whatever was answered cost time: each order is complete, once, and no attempt of a step failed. */
+export function expectTimeOnly({ statuses, started, problems, failed }: Outcome): void {
+  expect({ statuses, problems, failed }).toEqual({
+    statuses: { completed: started },
+    problems: [],
+    failed: [],
+  });
+}
+
 /**
  * Runs orders and what operators do, each kind of statement being answered once with each of its answers, until each kind has been
- * that is sent time and again. What is sent less than once in a round is answered as often as it is sent.
+ * that is sent time and again. What is sent less than once in a round is answered as often as it is sent. The databases share the
+ * answers.
  * @param steps for each of which there is an operator
  */
-export function answeredOnce(
-  apps: TestApps,
+export async function answeredOnce(
+  databases: readonly TestApps[],
   answersOf: (kind: string) => readonly Answer[],
   steps: readonly string[] = STEPS,
+): Promise<Outcome> {
+  const share = (part: number) => (kind: string) =>
+    answersOf(kind).filter((_, n) => n % databases.length === part);
+  return onEach(databases, (apps, part) => answeredOnceOn(apps, share(part), steps));
+}
+
+function answeredOnceOn(
+  apps: TestApps,
+  answersOf: (kind: string) => readonly Answer[],
+  steps: readonly string[],
 ): Promise<Outcome> {
   return inScene(apps, '2s', async (scene) => {
     const each = new EachOnce(answersOf);
@@ -78,6 +101,8 @@ export function answeredOnce(
     const again = async (work: () => Promise<void>, isRound: boolean) => {
       try {
         for (; !isOver(); rounds += Number(isRound)) {
+          // Operators start orders as well. Others are of use until the kinds that all of them send have been answered.
+          if (!isRound && rounds >= MIN_ROUNDS) return;
           began.set(work, performance.now());
           await work();
         }
@@ -98,27 +123,65 @@ export function answeredOnce(
 }
 
 /** Runs orders, every statement and every client that connects being answered so for a while (ms), each answer in turn. */
-export function answeredFor(apps: TestApps, time: number, answers: readonly Answer[]): Promise<Outcome> {
-  return inScene(apps, '20s', async (scene) => {
-    const kinds = new Map<string, number>();
-    for (const answer of answers) {
-      const orders = scene.startOrders(10);
-      await pause(50);
-      scene.proxy.answerTo = (text) => {
-        const kind = kindOf(text);
-        if (kind === undefined || (kind === 'COMMIT' && concernsStatement(answer))) return undefined;
-        kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-        return answer;
-      };
-      scene.proxy.answerToConnecting = () => answer;
-      const others = scene.startOrders(10);
-      await pause(time);
-      scene.proxy.answerTo = () => undefined;
-      scene.proxy.answerToConnecting = () => undefined;
-      await Promise.all([orders, others]);
-    }
-    return kinds;
-  });
+export async function answeredFor(
+  databases: readonly TestApps[],
+  time: number,
+  answers: readonly Answer[],
+): Promise<Outcome> {
+  const left = [...answers];
+  return onEach(databases, (apps) =>
+    inScene(apps, '20s', async (scene) => {
+      const kinds = new Map<string, number>();
+      for (let answer = left.shift(); answer; answer = left.shift())
+        await answeredWhile(scene, kinds, answer, time);
+      return kinds;
+    }),
+  );
+}
+
+async function answeredWhile(
+  scene: OutageScene,
+  kinds: Map<string, number>,
+  answer: Answer,
+  time: number,
+): Promise<void> {
+  const orders = scene.startOrders(10);
+  await pause(50);
+  scene.proxy.answerTo = (text) => {
+    const kind = kindOf(text);
+    if (kind === undefined || (kind === 'COMMIT' && concernsStatement(answer))) return undefined;
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    return answer;
+  };
+  scene.proxy.answerToConnecting = () => answer;
+  const others = scene.startOrders(10);
+  await pause(time);
+  scene.proxy.answerTo = () => undefined;
+  scene.proxy.answerToConnecting = () => undefined;
+  await Promise.all([orders, others]);
+}
+
+/** Runs something on each database. Afterwards nothing is in progress, even if one of them has failed. */
+async function onEach(
+  databases: readonly TestApps[],
+  run: (apps: TestApps, part: number) => Promise<Outcome>,
+): Promise<Outcome> {
+  const running = databases.map(run);
+  await Promise.allSettled(running);
+  const outcomes = await Promise.all(running);
+  return {
+    statuses: sums(outcomes.map(({ statuses }) => Object.entries(statuses))),
+    problems: outcomes.flatMap(({ problems }) => problems),
+    started: outcomes.reduce((sum, { started }) => sum + started, 0),
+    kinds: new Map(Object.entries(sums(outcomes.map(({ kinds }) => [...kinds])))),
+    failed: [...new Set(outcomes.flatMap(({ failed }) => failed))].sort(),
+  };
+}
+
+function sums(counts: readonly (readonly (readonly [string, number])[])[]): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const [key, count] of counts.flat()) sum[key] = (sum[key] ?? 0) + count;
+  return sum;
 }
 
 async function inScene(

@@ -2,28 +2,27 @@ import {
   answeredFor,
   answeredOnce,
   bothWays,
+  expectTimeOnly,
   NO_CODE,
   ONE_OF_EACH_CLASS,
+  ownDatabases,
   REFUSALS,
 } from '../../support/outage-runs.js';
 import { OutageScene } from '../../support/outage-scene.js';
-import { TestApps } from '../../support/test-app.js';
 import { kindOf } from '../../support/unknown-answers.js';
 
-const apps = TestApps.onOwnDatabase();
+const databases = ownDatabases();
+const [apps] = databases;
 const ANSWERS = [...ONE_OF_EACH_CLASS, ...NO_CODE];
 
 test('an answer of each class that refuses no data, and none, costs time only, whichever statement is answered with it', async () => {
   const answersOf = (kind: string) => (kind === 'COMMIT' ? [] : ANSWERS);
-  const { statuses, started, problems, failed } = await answeredOnce(apps, answersOf);
-  expect({ statuses, problems, failed }).toEqual({
-    ...{ statuses: { completed: started }, problems: [], failed: [] },
-  });
+  expectTimeOnly(await answeredOnce(databases, answersOf));
 });
 
 test('an answer of each class to COMMIT, in place of it and after it, is taken for what happened', async () => {
   const answersOf = (kind: string) => (kind === 'COMMIT' ? bothWays(ANSWERS) : []);
-  const { statuses, started, problems, failed, kinds } = await answeredOnce(apps, answersOf);
+  const { statuses, started, problems, failed, kinds } = await answeredOnce(databases, answersOf);
   expect({ statuses, problems }).toEqual({ statuses: { completed: started }, problems: [] });
   // A deferred trigger may raise anything when a transaction commits: then it was the step that failed.
   expect(failed).toEqual(['book']);
@@ -32,15 +31,12 @@ test('an answer of each class to COMMIT, in place of it and after it, is taken f
 
 test('answers for three seconds, and a password that is wrong meanwhile, cost time only', async () => {
   const answers = [{ code: '42501' }, {}, { severity: 'FATAL', code: '28P01' } as const];
-  const { statuses, started, problems, failed } = await answeredFor(apps, 3_000, answers);
-  expect({ statuses, problems, failed }).toEqual({
-    ...{ statuses: { completed: started }, problems: [], failed: [] },
-  });
+  expectTimeOnly(await answeredFor(databases, 3_000, answers));
 });
 
 test('data that is refused fails its step, and each order is whole or undone', async () => {
   const answersOf = (kind: string) => (/^checkpoint/.test(kind) ? REFUSALS.map((code) => ({ code })) : []);
-  const { statuses, started, problems, failed } = await answeredOnce(apps, answersOf, []);
+  const { statuses, started, problems, failed } = await answeredOnce(databases, answersOf, []);
   expect(problems).toEqual([]);
   expect((statuses.completed ?? 0) + (statuses.compensated ?? 0)).toBe(started);
   expect(statuses.compensated).toBeGreaterThan(0);
@@ -48,7 +44,7 @@ test('data that is refused fails its step, and each order is whole or undone', a
 });
 
 test('a value that the database refuses makes a call fail with an error of this package, not with that of the driver', async () => {
-  const scene = await OutageScene.open(apps);
+  const scene = await OutageScene.open(apps!);
   try {
     const { sagas } = scene.app;
     scene.proxy.answerTo = (text) =>
