@@ -40,6 +40,9 @@ const BANNED = [
   [/\bmedian and 95 of 100\b/i, 'p50 and p95'],
 ];
 const STARTS_WITH_OF = 'a full sentence that says what it is or does';
+/** Words that a docstring of the library does not begin with: it would need the one above. */
+const NEEDS_ANOTHER = /^\/\*\*[\s*]*(It|Its|Itself|Those|They|The same|Also|And|As of|Neither)\b/;
+const STANDS_ALONE = /(^|\/)libs\//;
 
 /**
  * The files that the check covers. `strings`: string and template literals. `comments`: docstrings and comments. `text`:
@@ -108,7 +111,7 @@ function hitsOf(file, kinds) {
   const parts = /\.(md|html)$/.test(file) ? [textOf(file, text)] : codeParts(file, text);
   return parts
     .filter(({ kind }) => kinds === undefined || kinds.includes(kind))
-    .flatMap((part) => hitsIn(part, text))
+    .flatMap((part) => hitsIn(part, text, file))
     .map((hit) => ({ ...hit, file }))
     .filter(({ line }) => !isExcepted(file, lines[line - 1]));
 }
@@ -119,7 +122,7 @@ function isExcepted(file, line) {
   return found.length > 0;
 }
 
-function hitsIn({ kind, start, text: part }, whole) {
+function hitsIn({ kind, start, text: part }, whole, file) {
   // A phrase may go over the end of a line of a comment.
   const flat = part.replace(/\n[ \t]*(\/\/|\*(?!\/))?[ \t]*/g, (end) => ' '.padEnd(end.length));
   const spaced = flat.replace(/ {2,}/g, (many) => ' ' + '\0'.repeat(many.length - 1));
@@ -133,6 +136,9 @@ function hitsIn({ kind, start, text: part }, whole) {
   });
   if (kind === 'comments' && /^\/\*\*[\s*]*Of\b/.test(part))
     hits.push({ line: lineAt(whole, start), word: 'Of …', instead: STARTS_WITH_OF });
+  const [, word] = (kind === 'comments' && STANDS_ALONE.test(file) && NEEDS_ANOTHER.exec(part)) || [];
+  if (word !== undefined)
+    hits.push({ line: lineAt(whole, start), word: `${word} …`, instead: 'a sentence that stands alone' });
   return hits;
 }
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/check-words.mjs', import.meta.url));
@@ -50,7 +50,7 @@ type Case = readonly [string, string, string];
 /** For each case, how many lines the check reports of its file. It runs once, with a folder for each case. */
 function countLines(cases: readonly Case[], exitCode: 0 | 1): number[] {
   for (const [n, [, name, text]] of cases.entries()) {
-    mkdirSync(join(folder, `${n}`));
+    mkdirSync(dirname(join(folder, `${n}`, name)), { recursive: true });
     writeFileSync(join(folder, `${n}`, name), text);
   }
   const { status, lines } = check(...cases.map(([, name], n) => join(`${n}`, name)));
@@ -67,6 +67,11 @@ describe('A banned word is found', () => {
       '/**\n * The saga turns\n * back.\n */\nexport const a = 1;\n',
     ],
     ['as the first word of a docstring', 'bad.ts', '/** Of a saga: its name. */\nexport const name = 1;\n'],
+    [
+      'as the first words of a docstring of the library that needs the one above',
+      'libs/bad.ts',
+      '/**\n * The same of a saga.\n */\nexport const name = 1;\n',
+    ],
     ['in a comment at the end of a block', 'bad.ts', 'export function f() {\n  f();\n  // as wanted\n}\n'],
     ['in JavaScript', 'bad.js', "export const text = 'Somebody';\n"],
     ['in Markdown', 'bad.md', '# Errors\n\nThe step is told of it.\n'],

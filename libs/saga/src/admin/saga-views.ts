@@ -172,7 +172,7 @@ export class SagaViews {
     throw new SagaNotFoundError(`The graph of saga ${id} is not stored.`);
   }
 
-  /** Those whose id, or whose correlation id, this is. */
+  /** Returns the sagas whose id, or whose correlation id, this is. */
   async named(text: string, limit: number): Promise<SagaSummary[]> {
     const { items } = await this.admin.sagas.find({ correlationId: text, limit });
     if (!isUuid(text) || items.some(({ id }) => id === text.toLowerCase())) return [...items];
@@ -194,7 +194,7 @@ export class SagaViews {
     });
   }
 
-  /** Those of this process, by name, the newest version first. */
+  /** Returns the definitions of this process, by name, the newest version first. */
   async definitions(): Promise<AdminDefinition[]> {
     const { registry } = await this.admin.ready();
     return registry.all

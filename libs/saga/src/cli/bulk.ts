@@ -22,7 +22,7 @@ type Values = ValuesOf<typeof BULK_OPTIONS & typeof JSON_OPTION & typeof YES_OPT
   readonly where: readonly string[];
 };
 
-/** The same call to every saga that a filter finds; counts them first, and asks. */
+/** Makes one call to every saga that a filter finds; counts them first, and asks. */
 export async function operateOnMany(
   action: BulkAction,
   values: Values,

@@ -77,7 +77,7 @@ export async function onDatabase<T>(
 }
 
 /**
- * The same, on a database that has the tables of sagas.
+ * Opens an engine on a database that has the tables of sagas.
  * @throws CannotTell if it has not, or those of an earlier version
  */
 export function onMigratedDatabase<T>(
@@ -154,7 +154,7 @@ function rulesOf(
   return { approvals, coded: [...newest.values()].some(({ coded }) => coded) };
 }
 
-/** Those that were stored by a version of this package that did not describe them yet are as unknown as others. */
+/** Graphs that were stored by a version of this package that did not describe them yet are as unknown as others. */
 function describedOf({ name, version, graph }: StoredGraph): Deployed[] {
   return graph.about ? [{ name, version, graph, about: graph.about }] : [];
 }

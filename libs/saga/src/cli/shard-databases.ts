@@ -32,7 +32,7 @@ interface ShardAddress {
 
 /** A shard as its own database describes it. */
 export interface ShardAt extends Omit<ShardStatus, 'name'> {
-  /** Its server and database, without user and password: `db-eu:5432/shop`. The schema if it is not `saga`. */
+  /** The shard's server and database, without user and password: `db-eu:5432/shop`. The schema if it is not `saga`. */
   readonly database: string;
   /** Undefined: the database cannot be reached, and only it knows the name. */
   readonly name?: string;

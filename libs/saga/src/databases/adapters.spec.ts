@@ -84,7 +84,7 @@ describe('what is no object of the layer is refused, and the error shows no secr
   });
 });
 
-/** It connects when it is used, which it is not. */
+/** A pool that connects when it is used, which it is not. */
 const postgresJs = (options: postgres.Options<Record<string, postgres.PostgresType>> = {}) =>
   overPostgresJs({ client: postgres('postgres://app:secret@nowhere:6000/shop', options) });
 

@@ -70,7 +70,7 @@ function changeOfKind(before: StepRecord, after: StepNode): string | undefined {
   return after.forEach ? 'runs once per item' : 'does not run once per item';
 }
 
-/** Its signal may be in progress. */
+/** Returns the wait whose signal may be in progress. */
 function obstacleOfWaits(to: SagaGraph, state: SagaState, version: string): string | undefined {
   for (const [name, { wait }] of state.steps) {
     const signal = to.steps.get(name)?.wait?.signal;

@@ -100,7 +100,7 @@ const retries = (step: string, state: SagaState): SagaEvent =>
     ? fails(step, true, chanceOf(step))
     : completes(step);
 
-/** The same of the compensations. */
+/** The work of the compensations. */
 const undoesAgain = (step: string, state: SagaState): SagaEvent => {
   if (!isCompensating(state) || stepState(state, step).compensationAttempts > 1)
     return failsAtTheEnd(step, state);

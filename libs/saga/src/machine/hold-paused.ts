@@ -8,7 +8,7 @@ import type { Action, Decision } from './plan.js';
 const HELD: ReadonlySet<Action['kind']> = new Set(['run', 'expand', 'probe']);
 
 /**
- * The same decision without what must not begin while these steps are paused. The saga's deadline, and the times of its
+ * Returns a decision without what must not begin while these steps are paused. The saga's deadline, and the times of its
  * other steps, stay as they are.
  */
 export function holdPaused(graph: SagaGraph, decision: Decision, paused: ReadonlySet<string>): Decision {

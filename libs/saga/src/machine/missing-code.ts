@@ -87,7 +87,7 @@ function mayCompensate(graph: SagaGraph, state: SagaState): boolean {
   return savepoints.length > 0 || hasJoinAny || hasOptional || !pivotPassed(graph, state);
 }
 
-/** It took effect, or may have, and is not undone yet. */
+/** Whether the step took effect, or may have, and is not undone yet. */
 function mayBeUndone(node: StepNode, state: SagaState): boolean {
   const step = stepState(state, node.name);
   const parts = step.items?.map((_, index) => stepState(state, itemKey(node.name, index))) ?? [step];

@@ -92,7 +92,7 @@ export function isReady(state: SagaState, node: StepNode, step: StepState): bool
   return able.length > 0 && able.every((entry) => entry.status === 'skipped' || entry.continued === true);
 }
 
-/** It waits for a slot of its limit over all sagas. The class may have none any more: then it begins. */
+/** Whether the step waits for a slot of its limit over all sagas. The class may have none any more: then it begins. */
 export function isQueued(node: StepNode, step: StepState): boolean {
   return node.sharedConcurrency !== undefined && awaitsSlot(step);
 }
@@ -109,7 +109,7 @@ export function mayStart(state: SagaState, key: string): boolean {
   );
 }
 
-/** It, or its compensation, has failed and waits for another attempt. */
+/** Whether the step, or its compensation, has failed and waits for another attempt. */
 export function backsOff(step: StepState): boolean {
   const { status, active, retryAt, permit, failures } = step;
   if (active || retryAt === undefined || permit !== undefined) return false;

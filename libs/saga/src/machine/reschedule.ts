@@ -51,7 +51,7 @@ export function rescheduled(
   );
 }
 
-/** It has not begun, and no rate limit has said when it may. */
+/** Whether the step has not begun, and no rate limit has said when it may. */
 function isDelayed({ status, active, retryAt, permit, failures, child }: StepState): boolean {
   if (status !== 'waiting' || active || child !== undefined) return false;
   return retryAt !== undefined && permit === undefined && failures === 0;

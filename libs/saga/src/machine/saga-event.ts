@@ -5,7 +5,7 @@ import type { StatusOf } from '../definition/types/saga-status.js';
 /** What can happen to a saga; `step` is a step's name, or an item's key. Times and random numbers come with the event, so that evolving it is a pure function. */
 export type SagaEvent =
   | { readonly type: 'step-started'; readonly step: string }
-  /** Its start was recorded, and its method was not called after all. */
+  /** The start of the step was recorded, and its method was not called after all. */
   | { readonly type: 'start-withdrawn'; readonly step: string }
   | {
       readonly type: 'step-completed';
@@ -43,7 +43,7 @@ export type SagaEvent =
       /** JSON text. */
       readonly payload?: string;
     }
-  /** The same, of a decision by which an operator refused. */
+  /** An operator refused by a decision on the step. */
   | {
       readonly type: 'refused';
       readonly name: string;
@@ -65,7 +65,7 @@ export type SagaEvent =
     }
   /** No slot of its limit over all sagas, or of this key of it, is free: the step waits for one. */
   | { readonly type: 'slot-awaited'; readonly step: string; readonly key?: string; readonly now: number }
-  /** It has one. */
+  /** The step has its slot. */
   | { readonly type: 'slot-granted'; readonly step: string }
   /** The rate limit of its name lets the saga begin at this time, or soon after. */
   | { readonly type: 'turn-granted'; readonly at: number; readonly key?: string }
@@ -79,7 +79,7 @@ export type SagaEvent =
   | { readonly type: 'expired'; readonly now: number }
   | { readonly type: 'compensation-started'; readonly step: string }
   | { readonly type: 'compensation-completed'; readonly step: string }
-  /** Its method has returned, and the compensation is done once the participant confirms it. */
+  /** The compensation's method has returned, and the compensation is done once the participant confirms it. */
   | { readonly type: 'compensation-requested'; readonly step: string; readonly now: number }
   /** The attempt failed, or was not confirmed in time. */
   | ({ readonly type: 'compensation-failed' } & AttemptFailed)
@@ -125,11 +125,14 @@ export type SagaEvent =
       readonly accepted?: boolean;
       readonly now?: number;
     }
-  /** It does not get its semantic lock: to wait for it would be to wait for ever. Nothing of it has begun, or it is undone. */
+  /**
+   * The saga does not get its semantic lock: to wait for it would be to wait for ever. Nothing of it has begun, or it is
+   * undone.
+   */
   | { readonly type: 'deadlocked'; readonly error: SerializedError }
   /** An operator wants it to stand still; nothing of it is in progress. */
   | { readonly type: 'paused' }
-  /** It goes on where it was paused. */
+  /** The saga goes on where it was paused. */
   | { readonly type: 'unpaused' }
   | { readonly type: 'aborted'; readonly reason?: string }
   /** A completed saga is undone after all. */

@@ -41,7 +41,7 @@ export interface SlotWait {
 
 /** A lease that ran out while a worker held it. Times are milliseconds since the epoch, by the database's clock. */
 export interface LostLease {
-  /** Its id, `host:process:…`. */
+  /** The worker's id, `host:process:…`. */
   readonly worker: string;
   /** When the worker took the lease. */
   readonly from: number;
@@ -105,11 +105,14 @@ export class StepState {
   readonly permit?: number;
   /** The key of that limit; it counts together with `permit` only. Undefined: it has none. */
   readonly limitKey?: string;
-  /** It waits for a slot of its `concurrency`; it counts while the step is `waiting` only. Undefined: it does not. */
+  /**
+   * The wait for a slot of the step's `concurrency`; it counts while the step is `waiting` only. Undefined: it does not
+   * wait.
+   */
   readonly slot?: SlotWait;
   /** Nothing needs it any more, since a join any was won by others: it does not begin, and is undone if it completed. */
   readonly pruned: boolean;
-  /** It failed permanently, and the saga continues without it: its dependents go on, and what it did is undone. */
+  /** The step failed permanently, and the saga continues without it: its dependents go on, and what it did is undone. */
   readonly continued?: true;
   /** The saga that a sub-saga step has started. */
   readonly child?: ChildState;
@@ -155,7 +158,7 @@ export interface StepField<Value = unknown> {
   readonly stored: (step: StepState) => Value;
   /** The saga's row has room for a change of it: see step-notes.ts. */
   readonly isNoted?: true;
-  /** It may contain the user's data: a codec encodes it. */
+  /** The field may contain the user's data: a codec encodes it. */
   readonly isPrivate?: true;
 }
 
@@ -301,12 +304,12 @@ export function isSettled(status: SagaStatus): boolean {
   return isTerminal(status) || needsOperator(status);
 }
 
-/** It goes forward or compensates by itself, or waits to. Not terminal, and no operator has to act before. */
+/** Whether a saga goes forward or compensates by itself, or waits to. Not terminal, and no operator has to act before. */
 export function isInProgress(status: SagaStatus): status is StatusOf<'moving'> {
   return STATUS_GROUPS[status] === 'moving';
 }
 
-/** It is idle until an operator retries, skips or aborts it. Paused sagas do not count: they wait to be resumed. */
+/** Whether a saga is idle until an operator retries, skips or aborts it. Paused sagas do not count: they wait to be resumed. */
 export function needsOperator(status: SagaStatus): status is StatusOf<'halted'> {
   return STATUS_GROUPS[status] === 'halted';
 }
@@ -320,7 +323,7 @@ export function awaitsChild({ status, child }: StepState): boolean {
     : status === 'compensating' && phase === 'undoing';
 }
 
-/** Its signal has not come yet. */
+/** Whether the signal of a step has not come yet. */
 export function awaitsSignal({ status, wait, active }: StepState): boolean {
   return status === 'waiting' && !active && wait !== undefined && wait.takenSignal === undefined;
 }
@@ -330,12 +333,12 @@ export function awaitsSlot({ status, slot, active }: StepState): boolean {
   return status === 'waiting' && !active && slot !== undefined;
 }
 
-/** Its compensation was requested, and is not confirmed yet. */
+/** Whether the compensation of a step was requested, and is not confirmed yet. */
 export function awaitsReply({ status, wait, active }: StepState): boolean {
   return status === 'compensating' && !active && wait !== undefined;
 }
 
-/** It completed, and its result is wanted. */
+/** Whether a step completed, and its result is needed. */
 export function isKept(state: SagaState, name: string): boolean {
   const { status, pruned } = stepState(state, name);
   return status === 'completed' && !pruned;

@@ -5,9 +5,9 @@ import { awaitsSlot, type StepState } from './saga-state.js';
 export const KIND = {
   /** An attempt is in progress, whatever its status. */
   active: 1,
-  /** Its next attempt waits for a time, or was to. */
+  /** The step's next attempt waits for a time, or was to. */
   timed: 2,
-  /** The same of its compensation. */
+  /** The next attempt of the step's compensation waits for a time, or was to. */
   timedBack: 4,
   pending: 8,
   waiting: 16,
@@ -15,12 +15,12 @@ export const KIND = {
   completed: 64,
   skipped: 128,
   failed: 256,
-  /** It failed, and may have taken effect. */
+  /** The step failed, and may have taken effect. */
   inDoubt: 512,
   compensating: 1_024,
   compensated: 2_048,
   compensationFailed: 4_096,
-  /** It waits for a slot of its limit over all sagas. */
+  /** The step waits for a slot of its limit over all sagas. */
   queued: 8_192,
   /** Nothing has happened to it. */
   missing: 16_384,

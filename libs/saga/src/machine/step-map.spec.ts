@@ -13,7 +13,7 @@ import {
 
 const STATUSES = ['pending', 'running', 'waiting', 'completed', 'skipped', 'failed', 'compensated'] as const;
 
-/** The same numbers for the same seed. */
+/** Random numbers, the same for the same seed. */
 function seeded(seed: number) {
   let state = seed;
   return (below: number) => {

@@ -235,7 +235,7 @@ export function stepsOfKinds(steps: Steps, kinds: number, dueBy = Infinity): Ite
   return steps instanceof StepMap ? steps.of(kinds, dueBy) : steps;
 }
 
-/** The same of steps without their items. */
+/** Returns the steps of these kinds without their items. */
 export function ownStepsOfKinds(steps: Steps, kinds: number): Iterable<Entry> {
   return steps instanceof StepMap ? steps.ownOf(kinds) : steps;
 }

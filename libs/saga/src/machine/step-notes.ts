@@ -73,7 +73,7 @@ export function noteOf(
 
 /** What a checkpoint writes of the steps. */
 export interface NotedChanges {
-  /** Those that changed, and those whose row is written although they did not change. */
+  /** The steps that changed, and those whose row is written although they did not change. */
   readonly changed: readonly string[];
   /** Undefined: there are none. A step of `changed` that is among them needs no row. */
   readonly notes: StepNotes | undefined;
@@ -154,7 +154,7 @@ export function repeated(error: AttemptError, [attempt, at, during]: RepeatedErr
   return attemptError(error, attempt, at, during);
 }
 
-/** The same error, whenever it happened. */
+/** Whether two errors are the same, whenever they happened. */
 export function isSameError(a: SerializedError, b: SerializedError): boolean {
   return (
     a.name === b.name &&

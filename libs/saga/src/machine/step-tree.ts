@@ -44,7 +44,7 @@ class Branch implements Part {
     return this.earliest;
   }
 
-  /** Those of which an attempt is in progress, or waits for a slot. */
+  /** The number of steps of which an attempt is in progress, or waits for a slot. */
   get active(): number {
     if (this.summed === 0) this.sum();
     return this.inProgress;
@@ -130,7 +130,7 @@ export class StepTree {
     return (this.root.kinds & kinds) !== 0;
   }
 
-  /** Those before `limit` of which an attempt is in progress, or waits for a slot. */
+  /** The number of steps before `limit` of which an attempt is in progress, or waits for a slot. */
   activeBefore(limit: number): number {
     if (limit >= this.length) return this.root.active;
     let active = 0;

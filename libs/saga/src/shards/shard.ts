@@ -45,7 +45,7 @@ export class Shard {
     this.health.found();
   }
 
-  /** It is closed: calls fail until it is opened again. */
+  /** The shard is closed: calls fail until it is opened again. */
   closed(row: StoredShard): void {
     this.state = row;
     this.engine = undefined;

@@ -19,7 +19,10 @@ export function withoutContext<T>(call: () => T): T {
 let calls: (() => void)[] = [];
 let wake: () => void;
 
-/** Its continuations are created here, and not where they are requested: so they belong to no caller. */
+/**
+ * Takes the calls of all callers. The continuations are created here, and not where they are requested: so they belong to
+ * no caller.
+ */
 async function takeCalls(): Promise<never> {
   for (;;) {
     // A call that is taken may make others.

@@ -81,7 +81,7 @@ function isOptions(given: unknown): given is object {
   return reading(undefined, () => !HOLDERS.test(Object.prototype.toString.call(given)));
 }
 
-/** Its own, or inherited, but not what every object has. */
+/** Whether an object has a property, its own or inherited, but not what every object has. */
 function isGiven(given: object, name: string): boolean {
   return (
     Object.hasOwn(given, name) ||

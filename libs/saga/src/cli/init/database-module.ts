@@ -21,7 +21,7 @@ export type Transaction = ${transaction};
 
 ${overPool === undefined ? '' : `export const POOL = Symbol('POOL');\n`}/** To inject: \`@Inject(DATABASE) private readonly db: Database\`. */
 export const DATABASE = Symbol('DATABASE');
-/** The same database, as SagaModule takes it. */
+/** The application's database, as SagaModule takes it. */
 export const SAGA_DATABASE = Symbol('SAGA_DATABASE');
 
 @Module({

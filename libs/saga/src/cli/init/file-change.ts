@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 /** What is done to a file, its path seen from the application's root. */
 export type FileChange =
   | { readonly kind: 'create' | 'edit'; readonly path: string; readonly text: string; readonly about: string }
-  /** It is as it should be, or its owner's. */
+  /** The file is as it should be, or its owner's. */
   | { readonly kind: 'keep'; readonly path: string; readonly about: string }
-  /** Its shape is not one that can be edited safely. */
+  /** The file has no shape that can be edited safely. */
   | {
       readonly kind: 'by-hand';
       readonly path: string;

@@ -52,7 +52,7 @@ export function withJestTransform(given: unknown): boolean {
   return true;
 }
 
-/** Neither as it was generated, nor as this leaves it. */
+/** Whether the configuration is neither as it was generated, nor as `init` leaves it. */
 export function needsManualJestConfig(given: unknown): boolean {
   const { transformIgnorePatterns } = (given ?? {}) as JestConfig;
   return !isGenerated(given) && transformIgnorePatterns?.includes(OURS) !== true;

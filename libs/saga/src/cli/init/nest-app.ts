@@ -42,9 +42,9 @@ export interface NestApp {
   readonly nestMajor: number;
   readonly packageManager: PackageManager;
   readonly runner?: 'jest' | 'vitest';
-  /** It answers HTTP. */
+  /** The application answers HTTP. */
   readonly hasHttp: boolean;
-  /** Its tests are compiled by esbuild, which leaves no types for injection on classes. */
+  /** The application's tests are compiled by esbuild, which leaves no types for injection on classes. */
   readonly testsLackTypes: boolean;
   /** In its package.json. */
   has(dependency: string): boolean;
@@ -165,7 +165,7 @@ function packageOf(root: string, name: string): { folder: string; json: Installe
   return file === undefined ? undefined : { folder: dirname(file), json: readJson<InstalledPackage>(file) };
 }
 
-/** Its package.json names the package, and it is in node_modules. */
+/** Whether package.json names the package, and it is in node_modules. */
 export function isInstalledIn(root: string, name: string): boolean {
   const { dependencies, devDependencies } = readJson<PackageJson>(join(root, 'package.json'));
   return name in { ...devDependencies, ...dependencies } && packageOf(root, name) !== undefined;

@@ -33,7 +33,7 @@ export function withInsertions(source: string, insertions: readonly Insertion[])
 export interface Import {
   readonly name: string;
   readonly from: string;
-  /** It is used as a type only. */
+  /** The import is used as a type only. */
   readonly isType?: true;
 }
 

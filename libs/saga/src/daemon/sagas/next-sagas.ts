@@ -5,7 +5,7 @@ import { type DeclaredSaga, declareSources, type SagaSource } from '../../declar
 
 /** The sagas that a daemon runs. */
 export interface ServedSagas {
-  /** Those of the files. */
+  /** The sagas of the files. */
   readonly current: readonly DeclaredSaga[];
   /** Versions without a file whose sagas are running. No saga of them is started over REST. */
   readonly retired: readonly DeclaredSaga[];

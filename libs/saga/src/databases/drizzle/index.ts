@@ -20,7 +20,7 @@ export interface DrizzleDatabase {
 
 /** A client of postgres.js, as `postgres(url)` makes it. */
 export interface PostgresJsSql {
-  /** Its settings. */
+  /** The settings of the client. */
   readonly options: object;
   /** Sends a statement. */
   unsafe(text: string, ...rest: never[]): unknown;

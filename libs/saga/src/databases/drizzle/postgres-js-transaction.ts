@@ -56,7 +56,7 @@ export class PostgresJsTransaction implements JoinedTransaction {
     }
   }
 
-  /** It does not show its connection, but is the same object for all of its statements. */
+  /** The transaction does not show its connection, but is the same object for all of its statements. */
   async connection(): Promise<object> {
     return this.sql;
   }

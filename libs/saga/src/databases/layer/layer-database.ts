@@ -26,7 +26,10 @@ export interface LayerParts<Tx extends object> {
   hasEnded?(transaction: Tx): boolean;
   /** The connection of a transaction. */
   clientOf(transaction: Tx): PgClient | Promise<PgClient>;
-  /** As of a SagaDatabase. Default: the layer's tools leave all schemas alone that are not the application's. */
+  /**
+   * Works as `SagaDatabase.requireSchema`. Default: the layer's tools leave all schemas alone that are not the
+   * application's.
+   */
   requireSchema?(schema: string): void;
   /** Sends what the layer has gathered in a transaction. Default: it gathers nothing. */
   flush?(transaction: Tx): Promise<unknown>;

@@ -77,7 +77,7 @@ function requireIgnored(em: EntityManagerParts, schema: string): void {
   );
 }
 
-/** Its transactions have an identity map of their own, and are none of the one in whose context they are opened. */
+/** Opens transactions that have an identity map of their own, and are none of the one in whose context they are opened. */
 function openerOf(em: EntityManagerParts): TransactionOpener<EntityManagerParts> {
   return (work) => em.fork({ disableContextResolution: true }).transactional(work);
 }

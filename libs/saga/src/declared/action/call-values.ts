@@ -8,7 +8,7 @@ import type { Expression } from '../expression/expression.js';
 export interface Surroundings {
   /** The path of the file, for messages. */
   readonly file: string;
-  /** Its folder, which relative paths are relative to. */
+  /** The file's folder, which relative paths are relative to. */
   readonly folder: string;
   readonly evaluator: Evaluator;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -70,7 +70,7 @@ export class CallValues {
     return shown;
   }
 
-  /** The same of a text whose beginning or end may have been cut off, in the middle of a value. */
+  /** Redacts a text whose beginning or end may have been cut off, in the middle of a value. */
   redactedPart(text: string): string {
     let shown = this.redacted(text);
     for (const value of this.hidden) {

@@ -7,11 +7,11 @@ export interface SagaMethods {
   readonly className: string;
   readonly all: readonly string[];
   readonly steps: readonly string[];
-  /** Those that some step names with `compensate`. */
+  /** The methods that some step names with `compensate`. */
   readonly compensations: readonly unknown[];
-  /** Those that are no steps, and so may be a compensation or a probe. */
+  /** The methods that are no steps, and so may be a compensation or a probe. */
   readonly plain: readonly string[];
-  /** Those with `*`: a call of one runs nothing. */
+  /** The methods with `*`: a call of one runs nothing. */
   readonly generators: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export function methodsOf(saga: Type): SagaMethods {
   };
 }
 
-/** Its methods and those that it inherits, but not what every object has. */
+/** Returns the methods of a class and those that it inherits, but not what every object has. */
 function methodsByName(saga: Type): Map<string, unknown> {
   const methods = new Map<string, unknown>();
   let prototype = saga.prototype as object | null;

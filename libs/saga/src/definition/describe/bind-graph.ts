@@ -12,7 +12,7 @@ import { approvalSignal, type SagaGraph, type StepNode } from '../graph/saga-gra
 /** A saga's class as it is deployed. */
 export interface DeployedSaga {
   readonly graph: SagaGraph;
-  /** Its methods that are no steps: what may undo one. */
+  /** The methods of the class that are no steps: what may undo one. */
   readonly methods: ReadonlySet<string>;
 }
 

@@ -42,7 +42,7 @@ export interface StepRecord {
   readonly reply?: string;
   /** The steps that it waits for, in alphabetical order. */
   readonly after: readonly string[];
-  /** It waits for one of them only. */
+  /** The step waits for one of them only. */
   readonly join?: 'any';
   /** The method that undoes it. */
   readonly compensate?: string;
@@ -88,7 +88,7 @@ export function signalsOf(steps: Iterable<Pick<StepRecord, 'signal' | 'reply'>>)
   return [...new Set(names)].filter((name) => name !== undefined);
 }
 
-/** The same of the graph of a class. */
+/** Returns the signals of the graph of a class. */
 export function signalsOfGraph({ steps }: SagaGraph): string[] {
   return signalsOf([...steps.values()].map(signalsOfNode));
 }

@@ -92,17 +92,17 @@ export interface StepDescription {
   readonly timeoutComputed?: true;
   /** The method that undoes it; absent: nothing does. */
   readonly compensation?: string;
-  /** It is undone also when it is the one that failed permanently. */
+  /** The step is undone also when it is the one that failed permanently. */
   readonly compensateOnFailure: boolean;
   /** The method that is asked when an outcome is unknown. */
   readonly probe?: string;
   /** Later failures go back to it, so many rounds in all; absent: it is none. */
   readonly savepoint?: { readonly attempts: number };
-  /** It is a point of no return. */
+  /** The step is a point of no return. */
   readonly pivot: boolean;
   /** `continue`: if it fails permanently, the saga continues without it; absent: the saga compensates. */
   readonly onFailure?: 'continue';
-  /** Its writes and its checkpoint are one commit. */
+  /** The step's writes and its checkpoint are one commit. */
   readonly transactional: boolean;
   /** False: at most once. */
   readonly idempotent: boolean;

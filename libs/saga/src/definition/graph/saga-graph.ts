@@ -51,7 +51,7 @@ export interface StepNode extends OptionsOfNode {
   };
   /** The class of a sub-saga; late, since classes may refer to each other. */
   readonly child?: () => Type;
-  /** Its name, where the class is not here. */
+  /** The name of the sub-saga, if its class is not here. */
   readonly childName?: string;
   /** The handler of a remote step. */
   readonly remote?: RemoteHandler;
@@ -105,7 +105,10 @@ export function canBeUndone(node: StepNode): boolean {
   return node.compensate !== undefined || startsSaga(node);
 }
 
-/** Its method only gives the input of another saga, for which it waits: a sub-saga, or that of a handler. */
+/**
+ * Whether the step's method only returns the input of another saga, for which the step waits: a sub-saga, or that of a
+ * handler.
+ */
 export function startsSaga({ kind }: StepNode): boolean {
   return kind === 'sub-saga' || kind === 'remote';
 }

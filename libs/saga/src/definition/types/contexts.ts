@@ -141,7 +141,7 @@ export type InTransaction<Tx> = {
   readonly transaction: Tx;
 } & ([Tx] extends [EntityManager]
   ? {
-      /** The same as `transaction`. */
+      /** Another name of `transaction`. */
       readonly manager: Tx;
     }
   : unknown);

@@ -79,7 +79,7 @@ function goingOn(before: SagaState, after: SagaState, changed: readonly ChangedS
   return before.status === 'paused' || isManual ? 'resumed' : 'retried';
 }
 
-/** It goes back from here on, or farther than it did. */
+/** Whether the saga rolls back from here on, or farther than it did. */
 function turnsBack(before: SagaState, after: SagaState): boolean {
   if (!goesBack(after) || after.failure === undefined) return false;
   return !goesBack(before) || (before.rollbackTo !== undefined && before.rollbackTo !== after.rollbackTo);

@@ -75,7 +75,7 @@ export class SagaObservers {
     if (this.isObserved) this.tell({ type: 'started', ...headOf(saga, 'running', at) }, saga);
   }
 
-  /** It was not finished within its `sla`. */
+  /** Reports that a saga was not finished within its `sla`. */
   overdue(saga: NamedSaga & { readonly status: SagaStatus }, at: number): void {
     if (this.isObserved) this.tell({ type: 'overdue', ...headOf(saga, saga.status, at) });
   }

@@ -53,7 +53,7 @@ export class Trouble {
     log[this.ports.store.isTransient(error) ? 'warn' : 'error'](`${what} failed${lasts}: ${why}. ${then}`);
   }
 
-  /** It has succeeded. */
+  /** Reports that the work has succeeded. */
   over(): void {
     if (this.failures === 0) return;
     const { clock, log } = this.ports;

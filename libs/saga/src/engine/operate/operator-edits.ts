@@ -42,7 +42,7 @@ export const cancelEdit: OperatorEdit<{ reason?: string; unlessBegun?: string }>
 };
 
 /**
- * The same for a saga whose parent is cancelled or does not need it any more. The parent asks once, so the request is
+ * Cancels a saga whose parent is cancelled or does not need it any more. The parent asks once, so the request is
  * accepted even while the outcome of a pivot is not known. That outcome decides.
  */
 export const requestCancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {

@@ -32,7 +32,7 @@ import { doesNotFit, edited, type OperatorEdit } from './edited.js';
 interface WayOut {
   /** The step, or the key of an item. */
   readonly step: string;
-  /** Also if another at-most-once attempt is interrupted by it. */
+  /** Does it also if another at-most-once attempt is interrupted by it. */
   readonly force?: boolean;
 }
 
@@ -123,7 +123,7 @@ export function attemptsOf(live: SagaState): string[] {
   return [...stepsOfKinds(live.steps, KIND.active)].flatMap(([key, step]) => (step.active ? [key] : []));
 }
 
-/** Those that may be abandoned: also those whose compensation was requested, and not confirmed. */
+/** Returns the steps that may be abandoned: also those whose compensation was requested, and not confirmed. */
 export function abandonable(live: SagaState): string[] {
   return [...stepsOfKinds(live.steps, KIND.active | KIND.compensating)].flatMap(([key, step]) =>
     step.active || awaitsReply(step) ? [key] : [],

@@ -38,7 +38,7 @@ export class StepPauses implements KnownPauses {
     return this.bySaga === NONE ? undefined : this.bySaga.get(saga);
   }
 
-  /** They have been read. */
+  /** Whether the pauses have been read. */
   get isKnown(): boolean {
     return this.isLoaded;
   }
@@ -80,7 +80,7 @@ export class StepPauses implements KnownPauses {
     return this.pauses.filter(({ saga }) => saga === name);
   }
 
-  /** Those that are paused; and those that were resumed, so many at most, the latest first. */
+  /** Returns the steps that are paused; and those that were resumed, so many at most, the latest first. */
   async all(resumed: number): Promise<readonly StoredStepPause[]> {
     const { store, retry } = this.ports;
     return (await retry.run(() => store.pauses.all(resumed))).pauses.filter(

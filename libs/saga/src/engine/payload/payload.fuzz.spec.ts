@@ -87,7 +87,7 @@ describe('what is read of a value', () => {
   });
 });
 
-/** The same value, with everything that is read of it told. */
+/** A copy of a value that reports everything that is read of it. */
 function watched(value: unknown, onLook: () => void): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return new Proxy(value, {

@@ -232,7 +232,7 @@ describe('the size limit', () => {
 });
 
 describe('two payloads are the same', () => {
-  /** The same value with the keys of its objects the other way round. */
+  /** Returns a value with the keys of its objects the other way round. */
   const reordered = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(reordered);
     if (value === null || typeof value !== 'object') return value;

@@ -214,7 +214,7 @@ function refuseLossy(value: object, walk: Walk, converts: boolean): void {
 const PRIVATE_NAME = /#[\p{ID_Start}$_]/u;
 
 /**
- * It has no property of its own, and what it holds is behind getters or in private fields, or it is an object of the platform:
+ * Whether an object has no property of its own, and what it holds is behind getters or in private fields, or it is an object of the platform:
  * a Response, Headers, an iterator.
  */
 function isOpaque(value: object): boolean {

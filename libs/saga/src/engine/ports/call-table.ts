@@ -8,10 +8,10 @@ export interface CallOption {
   /** One sentence, as the REST API documents it. */
   readonly about?: string;
   readonly example?: string;
-  /** It stands before the options: `skip(target, step, options)`. */
+  /** The option stands before the others: `skip(target, step, options)`. */
   readonly operand?: true;
   readonly required?: true;
-  /** Its value on the command line: `<json>`. */
+  /** The option's value on the command line: `<json>`. */
   readonly value?: string;
   /** What the help of its flag says. */
   readonly help?: string;
@@ -47,7 +47,7 @@ interface Command {
   /** What its help says besides its summary, its JSON, and its confirmation. */
   readonly details?: string;
   readonly examples: readonly string[];
-  /** It asks for confirmation, by this question. `{}` is the step. */
+  /** The call asks for confirmation, by this question. `{}` is the step. */
   readonly asks?: string;
   /** What is printed after it. `{}` is the step or the signal. Default: by `done`. */
   readonly prints?: string;
@@ -59,16 +59,16 @@ export interface CallFacts {
   readonly summary: string;
   /** What was done, in the history: `cancelled`. */
   readonly done: string;
-  /** It decides on the step of an approval, and names who decides. */
+  /** The call decides on the step of an approval, and names who decides. */
   readonly decides?: true;
-  /** It sends a signal, which is stored on its own: it does not say who sends it. */
+  /** The call sends a signal, which is stored on its own: it does not say who sends it. */
   readonly sends?: true;
   readonly options: Readonly<Record<string, CallOption>>;
   /** The rule of `forRoot({ approvals })` by which it needs several operators. */
   readonly approvals?: string;
-  /** It can be made on each saga that matches a filter: what the dashboard says then. */
+  /** The call can be made on each saga that matches a filter: what the dashboard says then. */
   readonly many?: string;
-  /** It compensates the saga: the compensations are shown before. */
+  /** The call compensates the saga: the compensations are shown before. */
   readonly compensates?: true;
   readonly dialog: Dialog;
   readonly command: Command;

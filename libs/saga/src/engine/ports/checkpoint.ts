@@ -32,7 +32,7 @@ export interface Checkpoint {
   readonly advances: boolean;
   /** The holder of the lease knows of the cancellation, if there is one. */
   readonly cancelSeen: boolean;
-  /** The same of a request to stand still. */
+  /** The run knows of a request to pause. */
   readonly pauseSeen: boolean;
   /** Gives the lease back; `dueAt` (milliseconds since the epoch): when to look again, undefined: never by itself. */
   readonly release?: { readonly dueAt?: number };
@@ -60,7 +60,7 @@ export interface Checkpoint {
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-/** Those of its steps whose rows are to be written. */
+/** Returns the steps whose rows a checkpoint writes. */
 export function writtenSteps({ changed, notes }: Pick<Checkpoint, 'changed' | 'notes'>): readonly string[] {
   return notes === undefined ? changed : changed.filter((name) => !notes.has(name));
 }
@@ -70,7 +70,7 @@ export interface StoredMessage extends OutgoingMessage {
   /** A UUID. */
   readonly id: string;
 }
-/** It concerns more sagas than its own, in the same commit, and so is written by itself. */
+/** Whether a checkpoint concerns more sagas than its own, in the same commit, and so is written by itself. */
 export function concernsOthers({ parent, starts, state }: Checkpoint): boolean {
   return (starts !== undefined && starts.length > 0) || (parent !== undefined && isTerminal(state.status));
 }

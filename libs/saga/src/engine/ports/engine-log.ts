@@ -3,7 +3,7 @@ import { serializeError } from '../payload/serialize-error.js';
 /** What a line of the log is about, for logs that keep fields. */
 export interface LogSubject {
   readonly sagaId?: string;
-  /** Its name. */
+  /** The saga's name. */
   readonly saga?: string;
   /** The step's name, or the item's key. */
   readonly step?: string;

@@ -43,7 +43,10 @@ export interface GraphReader {
 export interface GraphWriter extends GraphReader {
   /** Stores a revision, or another text of one that is there. */
   put(graph: StoredGraph): Promise<void>;
-  /** Those that have not ended and go by the newest revision keep this one from now on, unless they adopt the next: `adoptsGraph`. */
+  /**
+   * Sagas that have not ended and go by the newest revision keep this one from now on, unless they adopt the next:
+   * `adoptsGraph`.
+   */
   keep(saga: SagaVersion, revision: number): Promise<void>;
   /** Accepts that the next graph of a version differs from the newest one. False: none is stored. */
   accept(saga: SagaVersion): Promise<boolean>;
@@ -71,7 +74,7 @@ export interface GraphStore extends Pick<GraphReader, 'stored'> {
   /** One after the other, across all processes; what throws leaves everything as it was. */
   exclusively<T>(work: (graphs: GraphWriter) => Promise<T>): Promise<T>;
   /**
-   * Those that have not ended, a page at a time. One that is being advanced meanwhile may come twice, or on the
+   * Returns the sagas that have not ended, a page at a time. One that is being advanced meanwhile may come twice, or on the
    * next pass only.
    * @param after `next` of the page before
    */

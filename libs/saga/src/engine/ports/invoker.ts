@@ -7,7 +7,7 @@ export type Invoker = (method: string, context: object, payload?: unknown) => un
 export interface RunnableSaga {
   readonly graph: SagaGraph;
   readonly invoke: Invoker;
-  /** Those of its class that are no steps; default: the compensations that its graph names. */
+  /** The methods of its class that are no steps; default: the compensations that its graph names. */
   readonly methods?: ReadonlySet<string>;
 }
 

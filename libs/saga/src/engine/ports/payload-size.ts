@@ -30,7 +30,7 @@ export function sizeOfSaga({ input = '', state, signals }: StoredSaga): number {
   return size;
 }
 
-/** Those of many steps, which are asked for several times. */
+/** The sizes of many steps, which are asked for several times. */
 const KNOWN = new WeakMap<SagaState['steps'], number>();
 
 function sizeOfAll(steps: SagaState['steps']): number {

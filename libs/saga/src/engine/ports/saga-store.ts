@@ -144,7 +144,7 @@ export interface ClaimRequest {
  */
 export interface ClaimBytes {
   readonly room: number;
-  /** It holds no large saga: the first one is taken whatever its size, or it would never run. */
+  /** The worker holds no large saga: the first one is taken whatever its size, or it would never run. */
   readonly alone: boolean;
 }
 
@@ -197,7 +197,7 @@ export interface RenewResult {
   /** Ids of the leases that are another's by now. */
   readonly lost: readonly string[];
   readonly cancelled: readonly { readonly id: string; readonly reason?: string }[];
-  /** Those that are to come to rest. */
+  /** The sagas that an operator has paused. */
   readonly paused: readonly string[];
   readonly now: number;
 }
@@ -246,7 +246,7 @@ export interface StoreFilter {
   readonly step?: string;
   /** The name of a signal that a step waits for. */
   readonly waitingFor?: string;
-  /** It is, or ended, past its `sla`; false: it is not, and did not. */
+  /** The saga is, or ended, past its `sla`; false: it is not, and did not. */
   readonly overdue?: boolean;
   /** The code of the error of its failure, or of an attempt that is kept. */
   readonly errorCode?: string;
@@ -288,7 +288,7 @@ export interface SagaStore {
    * for before it is safe from a crash of the database.
    */
   start(sagas: readonly NewSaga[], lease: Lease, durability?: Durability): Promise<StartResult[]>;
-  /** The same inside the caller's transaction: no commit, no saga. */
+  /** Starts a saga inside the caller's transaction: no commit, no saga. */
   startWithin(transaction: unknown, saga: NewSaga, lease: Lease): Promise<StartResult>;
   /**
    * Stores checkpoints, at most one per saga; results in the order of the arguments. The batch succeeds or fails as
@@ -338,7 +338,10 @@ export interface SagaStore {
     signals: readonly (SentSignal & { readonly target: StoreTarget })[],
     awaited?: AwaitedSignals,
   ): Promise<SignalResult[]>;
-  /** The same inside the caller's transaction: no commit, no signal. The saga's row is locked until the transaction ends. */
+  /**
+   * Stores a signal inside the caller's transaction: no commit, no signal. The saga's row is locked until the transaction
+   * ends.
+   */
   signalWithin(
     transaction: unknown,
     signal: SentSignal & { readonly target: StoreTarget },
@@ -356,7 +359,7 @@ export interface SagaStore {
   history(id: string, limit: number): Promise<HistoryRecord[]>;
   /** What this saga was sent and has not taken yet, as far as that is stored; in order. */
   pendingSignals(id: string): Promise<readonly StoredSignal[]>;
-  /** Those of these sagas that are terminal. */
+  /** Returns those of these sagas that are terminal. */
   ended(ids: readonly string[]): Promise<StoredSaga[]>;
   /** Which of these are settled by now; the others will be announced when they are. */
   watch(ids: readonly string[]): Promise<(StoredSaga | UnreadableSaga)[]>;
@@ -366,7 +369,7 @@ export interface SagaStore {
    */
   revisions(ids: readonly string[]): Promise<readonly SagaRevision[]>;
   /**
-   * Those of these sagas that differ from what was seen of them, and those that do not exist: see `seenOf`. Reads, and marks
+   * Returns those of these sagas that differ from what was seen of them, and those that do not exist: see `seenOf`. Reads, and marks
    * nothing.
    */
   changes(watched: readonly SeenSaga[]): Promise<SagaChange[]>;

@@ -28,7 +28,7 @@ export interface NewSaga {
   readonly step: string;
   /** The key of the semantic lock: one saga of this name and key is active at a time. A start never takes its lease. */
   readonly lockKey?: string;
-  /** It is not stored while another saga has its lock, or waits for it. */
+  /** The saga is not stored while another saga has its lock, or waits for it. */
   readonly lockRejects?: true;
   /** The key of its limit: how many sagas of one key run at once is bounded. */
   readonly limitKey?: string;
@@ -99,17 +99,17 @@ export interface StoredSaga {
   readonly reports?: string;
   /** When it is overdue, if it has not finished by then. */
   readonly slaAt?: number;
-  /** It was reported as overdue. */
+  /** The saga was reported as overdue. */
   readonly overdue?: boolean;
   /** What operators did last, oldest first, of one that is loaded by itself; undefined: nothing. */
   readonly operations?: readonly StoredOperation[];
   readonly parent?: Parent;
   /** What it was sent and has not taken yet, in order; undefined: nothing. */
   readonly signals?: readonly StoredSignal[];
-  /** Its semantic lock, from its arrival until it is terminal or has left the line. */
+  /** The saga's semantic lock, from its arrival until it is terminal or has left the queue. */
   readonly lock?: SagaLock;
   /**
-   * It does not get its semantic lock, because waiting for it would never end. The worker that claims it lets it fail.
+   * The saga does not get its semantic lock, because waiting for it would never end. The worker that claims it lets it fail.
    */
   readonly deadlock?: LockDeadlock;
   /**

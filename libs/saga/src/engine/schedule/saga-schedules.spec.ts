@@ -50,7 +50,7 @@ function scene() {
   };
   const stored = async (name = 'report') =>
     (await store.schedules()).schedules.find(({ saga }) => saga === name)!;
-  /** It differs by so much more, and a claim brings its time. */
+  /** The store's clock differs by so much more, and a claim brings its time. */
   const setDatabase = (by: number) => {
     database.ahead += by;
     storeClock.observe(time.now + database.ahead, clock.monotonic());
@@ -63,7 +63,7 @@ async function settled(): Promise<void> {
 }
 
 describe('a process that has read a schedule, and waits for the lock of its row', () => {
-  /** Its edits wait until the gate opens, once it has begun to look for ticks. */
+  /** The store's edits wait until the gate opens, once it has begun to look for ticks. */
   function waiting(store: MemorySagaStore) {
     const gate = new Gate();
     const state = { waits: false };

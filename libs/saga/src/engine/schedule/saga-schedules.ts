@@ -19,7 +19,7 @@ import { dueTicks, isSameTimes } from './decide-ticks.js';
 
 /** A tick that failed is tried again after this time (ms). */
 const AFTER_FAILURE = 30_000;
-/** The same if the database cannot be reached. */
+/** Milliseconds until a tick is tried again if the database cannot be reached. */
 const AFTER_OUTAGE = 1_000;
 /** Milliseconds for which the input of a schedule is waited for. */
 const INPUT_MAX_WAIT_MS = 30_000;
@@ -55,7 +55,7 @@ export class SagaSchedules {
   private readonly graphs: ReadonlyMap<string, ScheduledGraph>;
   /** When each is looked at next. */
   private readonly dueAt = new Map<string, number>();
-  /** Those that are being looked at. */
+  /** The schedules that are being looked at. */
   private readonly working = new Map<string, Promise<void>>();
   private timer: Timer | undefined;
   private lookedAt = -Infinity;

@@ -77,7 +77,7 @@ export class SagaBindings {
     return { ...bindGraph(stored.graph, deployedOf(runnable)), invoke: runnable.invoke };
   }
 
-  /** Its row was deleted manually: nothing can be said of such an instance, so none of it is run. */
+  /** The graph's row was deleted manually: nothing can be said of such an instance, so none of it is run. */
   private lost(saga: Revised): BoundSaga {
     const own = this.own.get(sagaLabel(saga))!;
     const unknown = `its graph (revision ${saga.graphRevision} of ${sagaLabel(saga)}) is not stored any more`;

@@ -7,7 +7,7 @@ import type { GraphReader, StoredGraph, UnfinishedSaga } from '../ports/graph-st
 export interface Obstacle {
   /** A sentence without its end. */
   readonly problem: string;
-  /** It goes away by itself, in a moment: nothing that anyone has to know. */
+  /** The obstacle goes away by itself, in a moment: nothing that anyone has to know. */
   readonly passing: boolean;
 }
 
@@ -32,7 +32,7 @@ export class SagaMoves {
     return this.lastingObstacleOf(saga);
   }
 
-  /** The same, once the worker that runs it has released it. */
+  /** Returns what prevents an upgrade once the worker that runs the saga has released it. */
   lastingObstacleOf({ state, cancelRequested, graphRevision }: UnfinishedSaga): Obstacle | undefined {
     // The request of one that a pivot has overtaken stays in its row, and comes to nothing any more.
     if (cancelRequested && state.overtaken?.kind !== 'cancelled')

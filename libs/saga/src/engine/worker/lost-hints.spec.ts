@@ -8,7 +8,7 @@ const graph = graphOf(stepOf('book'));
 const log = { debug() {}, log() {}, warn() {}, error() {} };
 const store = new MemorySagaStore();
 
-/** It listens, and nothing that others announce arrives. */
+/** A wake-up that listens, and to which nothing arrives that others announce. */
 function deaf(worker?: { concurrency: number; shutdownTimeout: number; maxTakeovers: number }): SagaEngine {
   return new SagaEngine(
     store,

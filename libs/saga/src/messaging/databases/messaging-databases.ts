@@ -14,7 +14,7 @@ export interface Answers<T> {
 
 /** The database of an application's messages, or its shards. */
 export interface MessagingDatabases {
-  /** Those that could be reached since this process has started. */
+  /** The databases that could be reached since this process has started. */
   readonly all: readonly MessagingDatabase[];
   begin(): Promise<void>;
   drain(): Promise<void>;

@@ -129,7 +129,7 @@ export class MessagingShards implements MessagingDatabases {
       .then(() => (this.connecting = undefined));
   }
 
-  /** It is tried again at each interval. The log has it once. */
+  /** Logs a refusal once. The set-up is tried again at each interval. */
   private refused(message: string): void {
     if (message !== this.refusal) this.parts.log.error(`A shard could not be set up: ${message}`);
     this.refusal = message;

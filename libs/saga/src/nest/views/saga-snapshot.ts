@@ -102,7 +102,7 @@ export type StepSnapshotOf<S> = unknown extends S
 
 /** A saga in a list. */
 export interface SagaSummary {
-  /** Its id, a UUID. */
+  /** The id, a UUID. */
   readonly id: string;
   /** The saga's name. */
   readonly saga: string;
@@ -159,7 +159,7 @@ export type SagaSnapshotOf<S> = SagaSnapshot<Serialized<InputOf<S>>, StepSnapsho
 
 /** The complete state of a saga at one moment. `SagaSnapshotOf` has the types of a saga's class. */
 export interface SagaSnapshot<Input = unknown, Step = StepSnapshot> {
-  /** Its id, a UUID. */
+  /** The id, a UUID. */
   readonly id: string;
   /** The saga's name. */
   readonly saga: string;

@@ -25,7 +25,7 @@ export function convertSaga(saga: StoredSaga, by: Conversion): StoredSaga {
 /** Steps that are converted before other work of the process has its turn. */
 const STEPS_AT_ONCE = 1_000;
 
-/** The same as `convertSaga`, in turns with other work if there are many steps. */
+/** Does what `convertSaga` does, in turns with other work if there are many steps. */
 export async function convertInTurns(saga: StoredSaga, by: Conversion): Promise<StoredSaga> {
   const { id: sagaId, state } = saga;
   if (state.steps.size <= STEPS_AT_ONCE) return convertSaga(saga, by);

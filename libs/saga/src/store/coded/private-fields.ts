@@ -152,7 +152,7 @@ export const convertStep = record<StepState>(
 
 const convertPendingRollback = record<PendingRollback>({ failure: convertFailure, rollbackTo: OPEN });
 
-/** Its reason has the place of the reasons of its saga. */
+/** An overtaken rollback, whose reason has the place of the reasons of its saga. */
 const convertOvertaken = record<OvertakenRollback>({ kind: OPEN, step: OPEN, reason });
 
 const convertSteps: Convert<SagaState['steps']> = (steps, by, { sagaId, keys }) => {

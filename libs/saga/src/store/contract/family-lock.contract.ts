@@ -40,7 +40,7 @@ export class LockFamilies {
     return saga;
   }
 
-  /** Its sub-sagas, which are due. */
+  /** The sub-sagas of a saga, which are due. */
   async children(parent: StoredSaga, ...given: Partial<NewSaga>[]): Promise<Child[]> {
     const starts = given.map((one, n) => ({
       ...newSaga(one),
@@ -89,7 +89,7 @@ export class LockFamilies {
     }));
   }
 
-  /** It is asked to undo itself. */
+  /** Asks a saga to undo itself. */
   async undo(id: string): Promise<void> {
     await this.store.edit({ id }, ({ state }) => ({
       state: { ...state, status: 'compensating', failure: { kind: 'undone' } },

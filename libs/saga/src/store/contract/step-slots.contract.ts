@@ -36,7 +36,7 @@ export function describeStepSlots(subject: () => StoreSubject): void {
     await subject().advance(5_000);
     await subject().store.stepSlots.sweep([{ name: saga, version: 1, steps: new Map([[step, count]]) }]);
   };
-  /** It waits, and its lease is given back. */
+  /** A saga waits, and its lease is given back. */
   const rest = async (limit: SlotLimit, saga: StoredSaga) => {
     expect(await take(limit, saga)).toEqual([]);
     const waiting = stepOf({ status: 'waiting', attempts: 0, slot: { since: 1 } });

@@ -25,7 +25,7 @@ import {
 
 const STEPS = ['agree', 'release'];
 
-/** It waits for a decision, since that many milliseconds. */
+/** A saga waits for a decision, since that many milliseconds. */
 const waiting = (step: string, since: number, given: Partial<StepState['wait'] & object> = {}): StepState =>
   stepOf({ status: 'waiting', wait: { signal: approvalSignal(step), since, ...given } });
 

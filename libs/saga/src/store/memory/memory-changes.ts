@@ -2,7 +2,7 @@ import { type SagaChange, type SeenSaga, seenOf } from '../../engine/ports/saga-
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { MemoryRow } from './memory-row.js';
 
-/** Those of the sagas that differ from what was seen of them. */
+/** Returns the sagas that differ from what was seen of them. */
 export function changesOf(
   rows: ReadonlyMap<string, MemoryRow>,
   watched: readonly SeenSaga[],

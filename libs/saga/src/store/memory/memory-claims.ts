@@ -40,7 +40,7 @@ export class MemoryClaims {
     return { sagas: taken.map(toStoredSaga), now, nextDueAt: nextDue, heavy: room.heavy };
   }
 
-  /** Those that were due when that was stored, and are not any more. */
+  /** Makes sagas due again that were due when they were stored, and are not any more. */
   catchUp(sagas: Parameters<SagaStore['catchUp']>[0], now: number): void {
     for (const { saga, woken } of this.unfinished(sagas, now).later)
       if (saga.lockedBy === undefined && (woken || saga.dueAt! <= saga.updatedAt)) saga.dueAt = now;

@@ -19,7 +19,7 @@ import { storedCopy } from './stored-copy.js';
 /** The graphs beside the sagas of a MemorySagaStore. */
 export class MemoryGraphStore implements GraphStore {
   private graphs: readonly StoredGraph[] = [];
-  /** Those whose next graph may differ. */
+  /** The versions whose next graph may differ. */
   private readonly accepted = new Set<string>();
   /** The end of the last one's turn. */
   private turn: Promise<unknown> = Promise.resolve();

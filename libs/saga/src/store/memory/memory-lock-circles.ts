@@ -42,7 +42,7 @@ function reachedFrom(row: MemoryRow, kin: MemoryRow[], families: MemoryFamilies,
   return reached;
 }
 
-/** It has not begun. */
+/** Whether a saga goes forward, and so may fail. */
 function mayFail({ saga: { state } }: MemoryRow): boolean {
   return state.status === 'running' || (state.status === 'paused' && state.heldPhase === 'running');
 }

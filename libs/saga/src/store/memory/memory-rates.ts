@@ -5,7 +5,7 @@ interface Given {
   readonly at: number;
   /** The saga that was to begin then, or an attempt of it. */
   readonly holder?: string;
-  /** It was not in the future. */
+  /** The time was not in the future. */
   readonly isUsed: boolean;
 }
 

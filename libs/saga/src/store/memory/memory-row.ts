@@ -25,7 +25,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 /** A saga as the store keeps it. Only the store changes it, and it leaves the store as a copy only. */
 export interface MemoryRow {
   readonly saga: Mutable<StoredSaga>;
-  /** Its steps without their notes. */
+  /** The saga's steps without their notes. */
   steps: SagaState['steps'];
   /** Where it stands, for people. */
   step: string;
@@ -59,7 +59,7 @@ export interface RowLock {
   readonly timeout?: number;
 }
 
-/** It holds its semantic lock, or runs under the hold of an ancestor. */
+/** Whether a saga holds its semantic lock, or runs under the hold of an ancestor. */
 export function hasLock({ lock }: MemoryRow): boolean {
   return lock?.state === 'held' || lock?.state === 'inside';
 }

@@ -30,7 +30,7 @@ export class MemorySlots {
 /** One claim's places of the limited names that it asks for. */
 export class ClaimedSlots {
   private readonly limits: ReadonlyMap<string, { readonly count: number; readonly keyed?: boolean }>;
-  /** Those that have left their slots since the last claim. */
+  /** The sagas that have left their slots since the last claim. */
   private readonly cameFree = new Map<string, readonly MemoryRow[]>();
   private readonly full = new Set<string>();
 
@@ -50,7 +50,7 @@ export class ClaimedSlots {
       if (wanted.has(name) || slots.of(name).crowded) this.cameFree.set(name, this.prune(name, now));
   }
 
-  /** The same rows in the order in which they are taken: the most urgent first, and the keys of a name in turns. */
+  /** Returns rows in the order in which they are taken: the most urgent first, and the keys of a name in turns. */
   inTurns(due: readonly MemoryRow[]): MemoryRow[] {
     const byRank = [...due].sort((a, b) => rank(a) - rank(b));
     for (const [name, { keyed }] of this.limits) {

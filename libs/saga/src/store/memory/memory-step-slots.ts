@@ -148,7 +148,7 @@ export class MemoryStepSlots implements StepSlotStore {
     return saga?.epoch === epoch && saga.lockedBy !== undefined;
   }
 
-  /** Its holder asks again, or it rests and waits. */
+  /** Whether the holder of a place asks again, or its saga rests and waits. */
   private isWaiting(place: Place): boolean {
     const saga = this.rows.get(place.id)?.saga;
     return (saga?.state.status === 'running' && saga.lockedBy !== undefined) || this.restsFor(place);

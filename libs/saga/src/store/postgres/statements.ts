@@ -70,7 +70,7 @@ const plainWrites = (s: string) => ({
 
 const saving = (call: string): Select => new Select(`${call} AS saved`);
 
-/** Those of the hot path for sagas that are stored relaxed. */
+/** The statements of the hot path for sagas that are stored relaxed. */
 function relaxedWrites(s: string) {
   const { start, startOne, checkpoint, checkpointOne } = plainWrites(s);
   return {

@@ -12,7 +12,7 @@ type ErrorJson = Omit<SerializedError, 'cause'> & {
 };
 
 /**
- * The same, of an attempt. `at` is milliseconds since the epoch, or a time that is in another form. Without `during`, it
+ * An error of an attempt as a step's row has it. `at` is milliseconds since the epoch, or a time that is in another form. Without `during`, it
  * was an attempt of the step. What fails is written more than once, so each byte counts.
  */
 type AttemptJson = ErrorJson & {

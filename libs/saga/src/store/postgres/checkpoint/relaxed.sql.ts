@@ -1,13 +1,13 @@
 import { type Select, setting } from './select.js';
 
 /**
- * The same statement, whose transaction does not wait for the disk. In the same round trip: what counts is the setting at
+ * Returns a statement whose transaction does not wait for the disk. In the same round trip: what counts is the setting at
  * commit, so it does not matter when within the statement it is set.
  */
 export const relaxed = (select: Select): Select => select.with(setting('synchronous_commit', `'off'`));
 
 /**
- * The same call of a function, once those are fenced off whose last checkpoint is gone: FROM comes before what is selected.
+ * Returns a call of a function, once those are fenced off whose last checkpoint is gone: FROM comes before what is selected.
  * @param parameters of the call
  */
 export const fenced = (schema: string, select: Select, parameters: number): Select =>

@@ -13,18 +13,18 @@ export class Select {
     this.text = `SELECT ${selected}${from === undefined ? '' : ` FROM ${from}`}`;
   }
 
-  /** The same, with a setting made for its transaction. */
+  /** Returns this with a setting made for its transaction. */
   with(setting: string): Select {
     return new Select(`${setting}, ${this.selected}`, this.from);
   }
 
-  /** The same, and this call after what it selects: a SELECT without rows to sort evaluates its list in order. */
+  /** Returns this with a call after what it selects: a SELECT without rows to sort evaluates its list in order. */
   then(call: string): Select {
     return new Select(`${this.selected}, ${call}`, this.from);
   }
 
   /**
-   * The same, from the rows of a call that is made first.
+   * Returns this, from the rows of a call that is made first.
    * @throws Error if it selects from something already
    */
   after(call: string): Select {

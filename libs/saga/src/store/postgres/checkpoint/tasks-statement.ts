@@ -6,7 +6,7 @@ import { TASKS_ARGUMENTS } from '../schema/functions/tasks.function.js';
 import type { Writes } from '../statements.js';
 
 /**
- * The same call, which also stores the steps that wait for a decision, if that changes with one of these checkpoints. It
+ * Returns a call that also stores the steps that wait for a decision, if that changes with one of these checkpoints. It
  * rarely does, so no checkpoint has parameters for it.
  */
 export function tasksCall(

@@ -106,7 +106,7 @@ export class SagaClaims {
     }
   }
 
-  /** Those that have to wait for their semantic lock are let go. */
+  /** Takes sagas. Those that have to wait for their semantic lock are released. */
   private async take(
     { sagas, now, nextDueAt = Infinity, heavy = false }: Claim,
     { lease }: ClaimRequest,
@@ -225,7 +225,7 @@ export class SagaClaims {
 }
 
 /**
- * Those that have to wait for their lock made room for others. Of a limited name they gave a place back, too: the next
+ * Sagas that have to wait for their lock made room for others. Of a limited name they gave a place back, too: the next
  * round takes it, or announces it. A claim that began in a backlog, and found its end, is repeated from the beginning.
  */
 function goesOn(request: ClaimRequest, { ready, waiting, isPartial }: Round): boolean {

@@ -8,7 +8,7 @@
  */
 export const renewSql = (schema: string): string => renewal(schema);
 
-/** The same, and stores what the steps in progress report. $5 the reports of each saga, or null: they stay. */
+/** Renews leases, and stores what the steps in progress report. $5 the reports of each saga, or null: they stay. */
 export const reportSql = (schema: string): string => renewal(schema, '$5::text[]');
 
 const renewal = (schema: string, reports?: string): string => `

@@ -6,7 +6,7 @@ export interface PgPool {
   readonly Client: new (options: object) => PgClient;
   /** The application has ended the pool. */
   readonly ending?: boolean;
-  /** Those that are being connected included; not public, and may be missing. */
+  /** The clients, those that are being connected included; not public, and may be missing. */
   readonly _clients?: readonly PgClient[];
   /** Lends a connection. */
   connect(callback: TakeClient): void;

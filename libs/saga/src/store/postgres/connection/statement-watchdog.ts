@@ -92,7 +92,7 @@ export class StatementWatchdog {
     });
   }
 
-  /** The same, of one that was asked for elsewhere. Its user calls `admit` before the first statement. */
+  /** Bounds the wait for a connection that was asked for elsewhere. Its user calls `admit` before the first statement. */
   async connected<T>(connection: Promise<T>): Promise<T> {
     const arrived = this.waitForConnection();
     return connection

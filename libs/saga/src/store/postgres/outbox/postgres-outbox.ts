@@ -13,7 +13,7 @@ export interface TakenMessage {
   /** JSON text. */
   readonly payload: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Those that failed. */
+  /** The attempts that failed. */
   readonly attempts: number;
 }
 
@@ -49,7 +49,7 @@ export interface DeadMessage extends Omit<TakenMessage, 'lane'> {
   readonly error: string;
   readonly createdAt: Date;
   readonly deadAt: Date;
-  /** The same, as exact as it is stored. */
+  /** The time of `deadAt`, as exact as it is stored. */
   readonly deadAtText: string;
   /** Some of the messages that were asked for come after it. */
   readonly more?: boolean;

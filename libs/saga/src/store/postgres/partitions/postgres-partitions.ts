@@ -7,7 +7,7 @@ interface Sql {
 
 /** A partition of the sagas' tables: what was started from one time on, until another (ms). */
 export interface Partition {
-  /** Its first day, '20261122', or 'before': what was there before there were partitions. */
+  /** The partition's first day, '20261122', or 'before': what was there before there were partitions. */
   readonly name: string;
   readonly from: number;
   readonly to: number;
@@ -21,7 +21,7 @@ export interface Partitioning {
   readonly since: number;
 }
 
-/** Those that keep their partition from being dropped are moved elsewhere, if they are no more than this. */
+/** Sagas that keep their partition from being dropped are moved elsewhere, if they are no more than this. */
 export const MOST_MOVED = 10_000;
 /** Correlation ids that are deleted in a transaction. */
 const FORGOTTEN_AT_ONCE = 2_000;
@@ -94,7 +94,7 @@ export class PostgresPartitions {
     return row.moved < 0 ? 'kept' : row.moved;
   }
 
-  /** Those that were dropped, and whose correlation ids are known yet. */
+  /** Returns the partitions that were dropped, and whose correlation ids are still stored. */
   async leaving(): Promise<string[]> {
     const rows = await this.sql.query<{ name: string }[]>(
       `SELECT substring(c.relname FROM '${PART}') AS name FROM pg_class c

@@ -63,7 +63,10 @@ WITH picked AS MATERIALIZED (
 SELECT (SELECT count(*)::int FROM picked) AS count, i.version, coalesce(i.rank_at::text, '-infinity') AS rank, i.id
 FROM picked i ORDER BY ${order.replaceAll(/i\.\w+/g, '$& DESC')} LIMIT 1`;
 
-/** Those that wait for nothing but events. Plan: a scan of instance_idle for the name, from where the one before has ended. */
+/**
+ * Wakes sagas that wait for nothing but events. Plan: a scan of instance_idle for the name, from where the one before has
+ * ended.
+ */
 export const wakeIdleSql = (schema: string): string =>
   wakeStepSql(schema, {
     waits: 'i.rank_at IS NULL',
@@ -71,7 +74,7 @@ export const wakeIdleSql = (schema: string): string =>
     order: 'i.version, i.id',
   });
 
-/** Those that are due at a time that is to come. Plan: the same, of instance_due. */
+/** Wakes sagas that are due at a time that is to come. Plan: the same, of instance_due. */
 export const wakeLaterSql = (schema: string): string =>
   wakeStepSql(schema, {
     waits: 'i.rank_at IS NOT NULL AND i.due_at > now()',

@@ -20,7 +20,7 @@ export interface ReadBounds {
 /** The driver parses the steps of a saga at once, while nothing else happens in the process. */
 export const PAGE_BYTES = 4 * 2 ** 20;
 
-/** The same of a part of a saga's steps: they arrive together, and each is parsed by itself. */
+/** The bytes of a part of a saga's steps: they arrive together, and each is parsed by itself. */
 const PART_BYTES = 2 ** 20;
 
 /** Leases that were just taken. */
@@ -61,7 +61,7 @@ export class SagaReader {
     }
   }
 
-  /** Those of these sagas that are `settled`, have `ended`, or are `present`. */
+  /** Returns those of these sagas that are `settled`, have `ended`, or are `present`. */
   async among(ids: readonly string[], which: 'settled' | 'ended' | 'present'): Promise<StoredSaga[]> {
     const sagas: StoredSaga[] = [];
     const pages = this.pages(this.sql[which], (read) => [ids.filter((id) => !read.has(id)), this.pageBytes]);

@@ -54,7 +54,7 @@ export const storedSagaColumns = (schema: string, i: string, inParts: string): s
     .map(([name, , value]) => `${value} AS ${name}`)
     .join(',\n  ');
 
-/** The same columns, as a function declares that it returns them. */
+/** The columns of storedSagaColumns, as a function declares that it returns them. */
 export const storedSagaTypes = (): string =>
   columns('', '', '')
     .map(([name, type]) => `${name} ${type}`)

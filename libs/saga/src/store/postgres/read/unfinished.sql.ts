@@ -73,7 +73,7 @@ export const isChangeAcceptedSql = (schema: string): string => `
 SELECT EXISTS (SELECT FROM ${schema}.graph g WHERE ${newestRow(schema)} AND g.change_accepted) AS is`;
 
 /**
- * Those that have not ended and go by the newest revision keep $3, unless they adopt the next one: adoptsGraph(). Rows are locked in the order of their ids, as
+ * Sagas that have not ended and go by the newest revision keep $3, unless they adopt the next one: adoptsGraph(). Rows are locked in the order of their ids, as
  * checkpoints lock them, so that the two never deadlock.
  */
 export const keepRevisionSql = (schema: string): string => `

@@ -16,11 +16,11 @@ WHERE id = ANY(ARRAY(
     AND status NOT IN ${inList(SETTLED)}
   ORDER BY id FOR NO KEY UPDATE))`;
 
-/** Those that will not change any more, up to $2 bytes. */
+/** Returns sagas that will not change any more, up to $2 bytes. */
 export const endedSql = (schema: string): string =>
   pageOfSagasSql(schema, settledAmong(schema, ENDED), '$2::bigint');
 
-/** Those that are settled, up to $2 bytes. */
+/** Returns sagas that are settled, up to $2 bytes. */
 export const settledSql = (schema: string): string =>
   pageOfSagasSql(schema, settledAmong(schema, SETTLED), '$2::bigint');
 
@@ -29,7 +29,7 @@ const settledAmong = (schema: string, statuses: readonly SagaStatus[]): string =
   WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN ${inList(statuses)} ORDER BY i.id`;
 
 /**
- * Those of these sagas that differ from what was seen of them, with what is to be seen now: see seenOf; null: no such saga.
+ * Returns those of these sagas that differ from what was seen of them, with what is to be seen now: see seenOf; null: no such saga.
  * Index lookups: the lateral subquery cannot be joined any other way. $1 ids, $2 what was seen, or null: nothing.
  */
 export const changedSql = (schema: string): string => `

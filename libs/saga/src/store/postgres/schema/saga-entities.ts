@@ -22,7 +22,7 @@ export class SagaInstance {
   /** Where it is in its life. */
   status!: SagaStatus;
   /**
-   * Its status when a worker last gave it back, for indexes; null: `running`, or it has ended. While it is idle, it is its
+   * The saga's status when a worker last gave it back, for indexes; null: `running`, or it has ended. While it is idle, it is its
    * status.
    */
   idleStatus!: SagaStatus | null;
@@ -98,7 +98,7 @@ export class SagaInstance {
   lockKey!: string | null;
   /** Stored and not looked at yet, in the queue, active, or active under the lock of an ancestor; null: it has left the queue, or has no lock. */
   lockState!: 'arriving' | 'waiting' | 'held' | 'inside' | null;
-  /** Its position in the queue of its key: the smaller, the sooner. */
+  /** The saga's position in the queue of its key: the smaller, the sooner. */
   lockPosition!: string | null;
   /** Milliseconds for going forward, counted from when it gets the lock. */
   lockTimeout!: number | null;

@@ -37,7 +37,7 @@ export function sagaMigrations(
 }
 
 /**
- * Those of the outbox and the inbox alone, for participants that have no sagas; `sagaMigrations()` includes them. With
+ * Returns the migrations of the outbox and the inbox alone, for participants that have no sagas; `sagaMigrations()` includes them. With
  * them goes `SagaMessagingModule.forRoot({ migrate: false })`.
  * @throws SagaConfigurationError for a name that no schema of ours can have
  */

@@ -23,7 +23,7 @@ interface ServerRow {
   readonly release: string;
   readonly standby: boolean;
   readonly read_only: boolean;
-  /** Its default isolation level is another one than the engine's. */
+  /** The server's default isolation level is another one than the engine's. */
   readonly raised: boolean;
   /** In the order of SETTINGS. */
   readonly settings: string[];

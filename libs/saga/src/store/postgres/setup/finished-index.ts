@@ -96,7 +96,10 @@ export class FinishedIndex {
   }
 }
 
-/** It may take as long as it takes. Settings of a session are touched only where they matter: a pooler shares it with others. */
+/**
+ * Runs a statement that may take as long as it takes. Settings of a session are touched only where they matter: a pooler
+ * shares it with others.
+ */
 async function withoutTimeouts(connection: EngineConnection, statement: string): Promise<void> {
   const [{ limited }] = await connection.query<[{ limited: boolean }]>(
     `SELECT current_setting('lock_timeout') <> '0' OR current_setting('statement_timeout') <> '0' AS limited`,

@@ -12,7 +12,7 @@ const COLUMNS = 'name, number, founders, accepting, changed_at IS NOT NULL AS ch
 
 /** The trigger of each table of a closed shard: see shard-closed.function.ts. */
 const TRIGGER = 'shard_closed';
-/** Its own row can be changed. */
+/** The tables that a closed shard seals: its own row can be changed. */
 const SEALED_TABLES = SAGA_TABLES.filter((table) => table !== 'shard');
 /** Milliseconds for which a close waits for the sagas that run, and between two looks. */
 const CLOSE_PATIENCE = 60_000;

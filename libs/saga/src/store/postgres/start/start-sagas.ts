@@ -7,7 +7,7 @@ import { startOneParameters, startParameters, takesLease } from './start-paramet
 import type { Statements } from '../statements.js';
 
 interface StartedRow {
-  /** Those that were not there yet; null: all. */
+  /** The ids of sagas that were not stored yet; null: all. */
   readonly id: readonly string[] | null;
   readonly now: number;
 }
@@ -55,7 +55,7 @@ export class SagaStarts {
       : (results as StartResult[]);
   }
 
-  /** Those that are rejected while their lock is held, and the others, each by a statement of their own. */
+  /** Starts sagas that are rejected while their lock is held, and the others, each by a statement of their own. */
   private async startApart(
     sql: Sql,
     sagas: readonly NewSaga[],

@@ -16,7 +16,7 @@ export const exactBytes = (column: string): string =>
 /** What it takes as it is stored. */
 const storedBytes = (column: string): string => `coalesce(pg_column_size(${column}), 0)::bigint`;
 
-/** It is never more than this: no compression of PostgreSQL makes a value smaller than 1/256. */
+/** The most bytes that a value can have: no compression of PostgreSQL makes a value smaller than 1/256. */
 const mostBytes = (column: string): string =>
   `coalesce(pg_column_size(${column})::bigint * CASE WHEN pg_column_compression(${column}) IS NULL THEN 1 ELSE 256 END, 0)`;
 

@@ -35,7 +35,7 @@ export const STEP_PARAMETERS: Columns = {
 };
 const SAGA_ARGUMENTS = Object.keys(SAGA_COLUMNS).length;
 const STEP_ARGUMENTS = Object.keys(STEP_PARAMETERS).length;
-/** And whether no step of them is stored yet. */
+/** The number of arguments; the last one says whether no step of the sagas is stored yet. */
 export const CHECKPOINT_ARGUMENTS = SAGA_ARGUMENTS + STEP_ARGUMENTS + 1;
 const typesOf = (source: RowSource): string =>
   `${source.types(SAGA_COLUMNS)}, ${source.types(STEP_PARAMETERS)}, boolean`;

@@ -92,7 +92,7 @@ BEGIN
   END IF;
 END $function$`;
 
-/** Those that hold the lock of a row, or run under it; two selects, for each has its index. */
+/** Selects the sagas that hold the lock of a row, or run under it; two selects, for each has its index. */
 const holdersOf = (schema: string, i: string): string => `
       SELECT h.id FROM ${schema}.instance h
       WHERE h.name = ${i}.name AND h.lock_key = ${i}.lock_key AND h.lock_state = 'held'

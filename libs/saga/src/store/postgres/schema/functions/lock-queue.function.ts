@@ -35,7 +35,7 @@ export const lockQueueFunctions = (schema: string, channel: string): string[] =>
   checkpointLocked(schema),
 ];
 
-/** It had completed, and is to be undone: it begins again, compensating. */
+/** Whether a saga had completed, and is to be undone: it begins again, compensating. */
 export const isUndone = (i: string): string =>
   `(${i}.status = 'compensating' AND coalesce(${i}.failure ->> 'kind', '') = 'undone')`;
 

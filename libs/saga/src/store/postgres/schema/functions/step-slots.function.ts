@@ -208,7 +208,10 @@ BEGIN
     WHERE ${OF_LIMIT} AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.state = 'taken');
 END $function$`;
 
-/** As of take_slots. What was taken in a later turn stays: a statement may arrive late, and may arrive twice. */
+/**
+ * free_slots: frees what take_slots took. What was taken in a later turn stays: a statement may arrive late, and may
+ * arrive twice.
+ */
 const free = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.free_slots(text, text, text, int, uuid, int, int, text[]) RETURNS void LANGUAGE plpgsql
 ${PINNED} AS $function$
