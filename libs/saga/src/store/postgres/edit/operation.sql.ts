@@ -1,5 +1,8 @@
 import { APPROVAL_PREFIX } from '../../../definition/options/signal-name.js';
+import { DECISION_CALLS } from '../../../engine/ports/call-table.js';
 import { LARGEST_SHOWN, RECENT_OPERATIONS } from '../../../engine/ports/operation.js';
+
+const DECISIONS = DECISION_CALLS.map((name) => `'${name}'`).join(', ');
 
 /** @param isGiven a condition: what the call was given is returned as well */
 const operationJson = (o: string, isGiven: string): string => `json_build_object(
@@ -23,7 +26,7 @@ export const loadedOperations = (schema: string, i: string): string => `
     AND p.number <= (SELECT max(l.number) - ${RECENT_OPERATIONS} FROM ${schema}.operation l WHERE l.saga_id = ${i}.id)
     AND (p.revision = ${i}.checkpoints OR p.action = 'approve' AND NOT EXISTS (
       SELECT FROM ${schema}.operation d WHERE d.saga_id = p.saga_id AND d.number > p.number AND d.step = p.step
-        AND NOT d.proposed AND d.action IN ('approve', 'reject')))) o)`;
+        AND NOT d.proposed AND d.action IN (${DECISIONS})))) o)`;
 
 /**
  * Keeps what an operator did, under the lock of the saga's row.
