@@ -4,7 +4,7 @@ import type {
   AwaitedSignals,
   ClaimRequest,
   Edit,
-  RateLimit,
+  RateRequest,
   SagaStore,
   SeenSaga,
   StartResult,
@@ -109,7 +109,7 @@ export class SimulatedStore implements SagaStore {
     return renewal;
   }
 
-  reserve(limit: RateLimit, attempts: number) {
+  reserve(limit: RateRequest, attempts: number) {
     return this.send(() => this.world.database.store.reserve(limit, attempts), { mayBeLate: true });
   }
 

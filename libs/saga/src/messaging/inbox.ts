@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { OptionReader, type OptionTable, withDefault } from '../definition/options/option-reader.js';
-import { readCall, withoutProblems } from '../definition/options/read-options.js';
+import { reportedOptions, withoutProblems } from '../definition/options/read-options.js';
 import { SagaValidationError } from '../errors.js';
 import { key } from '../nest/calls/call-kinds.js';
 import { NotedMeanwhile } from '../store/postgres/outbox/postgres-inbox.js';
@@ -71,7 +71,7 @@ export class Inbox {
   ): Promise<Once<T>> {
     const consumer = withoutProblems('once()', SagaValidationError, (report) => {
       key.read(messageId, 'messageId', new OptionReader(report));
-      return readCall(ONCE_OPTIONS, options, report).consumer;
+      return reportedOptions(ONCE_OPTIONS, options, report).consumer;
     });
     const { databases } = await this.runtime.ready();
     const what = `Message '${messageId}'`;

@@ -17,7 +17,7 @@ import {
 import type { Report } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaConfigurationError } from '../errors.js';
-import { DATABASE_OPTIONS, readDatabase } from '../nest/database-options.js';
+import { DATABASE_SOURCE_OPTIONS, readDatabase } from '../nest/database-options.js';
 import { leaseTime, pollTime, shutdownTime } from '../nest/saga.options.js';
 import {
   readShards,
@@ -172,7 +172,7 @@ const INBOX_OPTIONS = {
   retention: withDefault(kind.duration({ least: 1 }), '14d'),
 } satisfies OptionTable<InboxOptions>;
 const OPTIONS = {
-  ...DATABASE_OPTIONS,
+  ...DATABASE_SOURCE_OPTIONS,
   shards: SHARD_OPTIONS.shards,
   schema: withDefault(schemaName, DEFAULT_SCHEMA),
   migrate: withDefault(kind.flag, true),

@@ -21,7 +21,7 @@ const ENTRY = 'Give the database of an entry, such as pgDatabase(pool) of nestjs
 const METHODS = ['session', 'join', 'opener'] as const;
 
 /** The options of a database. `readDatabase` and `readShards` check them together. */
-export const DATABASE_OPTIONS = {
+export const DATABASE_SOURCE_OPTIONS = {
   database: optional(kind.anything<SagaDatabase>()),
   dataSource: optional(
     kind.checked<string>((name) => typeof name === 'string', 'give the name of a DataSource'),

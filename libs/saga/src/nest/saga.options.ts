@@ -21,7 +21,7 @@ import { payloadCodec, type PayloadCodec } from '../store/coded/payload-codec.js
 import type { RecoveryBounds } from '../engine/write/recent-sagas.js';
 import type { MethodContext } from '../engine/ports/invoker.js';
 import { AMBIENT_OPTIONS, type SagaAmbient } from './ambient.js';
-import { DATABASE_OPTIONS, readDatabase, readStandby } from './database-options.js';
+import { DATABASE_SOURCE_OPTIONS, readDatabase, readStandby } from './database-options.js';
 import {
   readShards,
   SHARD_OPTIONS,
@@ -234,7 +234,7 @@ const paths: Kind<string | string[], readonly string[]> = {
 };
 
 const OPTIONS = {
-  ...DATABASE_OPTIONS,
+  ...DATABASE_SOURCE_OPTIONS,
   readFrom: optional(kind.anything<SagaDatabase | string>()),
   ...SHARD_OPTIONS,
   schema: withDefault(schemaName, DEFAULT_SCHEMA),

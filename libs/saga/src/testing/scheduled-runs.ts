@@ -6,7 +6,7 @@ import {
   type OptionTable,
   required,
 } from '../definition/options/option-reader.js';
-import { readCall, withoutProblems } from '../definition/options/read-options.js';
+import { reportedOptions, withoutProblems } from '../definition/options/read-options.js';
 import type { SagaOutcome } from '../nest/views/saga-snapshot.js';
 import { toOutcome } from '../nest/views/to-snapshot.js';
 import { shown } from '../shared/shown-value.js';
@@ -43,7 +43,7 @@ const PERIOD = { from: required(moment), until: required(moment) } satisfies Opt
 /** @throws SagaValidationError for a period that is none */
 export function readPeriod(given: TestPeriod): OptionsRead<typeof PERIOD> {
   return withoutProblems('ticks()', SagaValidationError, (report) => {
-    const period = readCall(PERIOD, given, report, 'period');
+    const period = reportedOptions(PERIOD, given, report, 'period');
     if (period.from >= period.until) report(`until is ${shown(given.until)}`, 'give a time after from');
     return period;
   });

@@ -1,6 +1,6 @@
 import { RATE_LIMIT, SAGA_RATE_LIMIT, STEP_CONCURRENCY } from '../../definition/options/limit-options.js';
 import { RETRY_POLICY } from '../../definition/options/retry-policy.js';
-import { SAGA_OPTIONS } from '../../definition/options/saga-options.js';
+import { SAGA_DECORATOR_OPTIONS } from '../../definition/options/saga-options.js';
 import { SCHEDULE_OPTIONS } from '../../definition/options/schedule-options.js';
 import { SAVEPOINT_OPTIONS, SUB_SAGA_OPTIONS, WORK_OPTIONS } from '../../definition/options/step-options.js';
 import {
@@ -219,7 +219,7 @@ export const SAGA_FIELDS = {
     of: { type: 'text', example: '/run/secrets/stripe' },
     about: 'Files by name. {{ secrets.<name> }} is the text of the file, read for each call.',
   },
-  ...fieldsOf(SAGA_OPTIONS, {
+  ...fieldsOf(SAGA_DECORATOR_OPTIONS, {
     name: false,
     version: 'The version of the saga. Default: 1.',
     upgradeFrom: {

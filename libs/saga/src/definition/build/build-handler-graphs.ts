@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { SagaDefinitionError } from '../../errors.js';
 import { analyzeGraph } from '../graph/analyze-graph.js';
 import { type DefaultPolicies, inheritedPolicies } from './build-saga-graph.js';
-import { NO_OPTIONS, nodeOf } from './check-step.js';
+import { NO_OPTIONS, nodeOfOptions } from './check-step.js';
 import { checkHandler, handlerSaga } from '../options/handler-name.js';
 import { linkSteps } from '../graph/link-steps.js';
 import { OptionReader } from '../options/option-reader.js';
@@ -51,7 +51,7 @@ function readHandler(
   const reader = new OptionReader(report, '', '@StepHandler has the ');
   const { version, concurrency, redact, ...own } = reader.read(STEP_HANDLER_OPTIONS, given);
   checkHandler('@StepHandler', name, report);
-  const node = nodeOf(
+  const node = nodeOfOptions(
     method,
     { ...NO_OPTIONS, ...own },
     methods,

@@ -6,7 +6,7 @@ import { SagaMetadata } from '../decorators/saga-metadata.js';
 import { defaultSagaName } from '../decorators/saga-name.js';
 import type { Report } from '../../shared/diagnostic.js';
 import type { InheritedPolicies } from './check-step.js';
-import { SAGA_OPTIONS, type SagaOptions } from '../options/saga-options.js';
+import { SAGA_DECORATOR_OPTIONS, type SagaOptions } from '../options/saga-options.js';
 import { readSchedule } from '../schedule/read-schedule.js';
 import { shown } from '../../shared/shown-value.js';
 
@@ -17,7 +17,7 @@ export function readSaga(
   report: Report,
 ): { own: Omit<SagaGraph, 'steps'>; policies: InheritedPolicies } {
   const reader = new OptionReader(report, '@Saga ', '@Saga has the ');
-  const { retry, compensationRetry, ...options } = reader.read(SAGA_OPTIONS, given);
+  const { retry, compensationRetry, ...options } = reader.read(SAGA_DECORATOR_OPTIONS, given);
   const {
     name = defaultSagaName(saga),
     version,

@@ -58,7 +58,7 @@ export function readStep(
     );
   }
   if (declared.kind === 'remote') checkHandler('@RemoteStep', declared.handler, report);
-  const node = nodeOf(method, options, methods, inherited, report);
+  const node = nodeOfOptions(method, options, methods, inherited, report);
   return {
     ...node,
     kind: declared.kind,
@@ -72,7 +72,7 @@ export function readStep(
 }
 
 /** Returns the node of a step, without its edges. */
-export function nodeOf(
+export function nodeOfOptions(
   method: string,
   options: NodeOptionsRead,
   methods: SagaMethods,

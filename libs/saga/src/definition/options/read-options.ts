@@ -36,11 +36,11 @@ export function readOptions<Table extends AnyTable>(
   given: unknown,
   what = 'options',
 ): OptionsRead<Table> {
-  return withoutProblems(call, SagaValidationError, (report) => readCall(table, given, report, what));
+  return withoutProblems(call, SagaValidationError, (report) => reportedOptions(table, given, report, what));
 }
 
 /** Returns the options of a call, or of a part of it, which may be left out. */
-export function readCall<Table extends AnyTable>(
+export function reportedOptions<Table extends AnyTable>(
   table: Table,
   given: unknown,
   report: Report,

@@ -132,7 +132,7 @@ function isPath(path: unknown): boolean {
   return typeof path === 'string' && path.split('.').every((key) => key !== '');
 }
 
-export const SAGA_OPTIONS = {
+export const SAGA_DECORATOR_OPTIONS = {
   name: optional(kind.anything<string>()),
   version: withDefault(kind.count(), 1),
   upgradeFrom: optional(kind.anything<number | readonly number[]>()),

@@ -174,7 +174,7 @@ export interface Claim {
 }
 
 /** At most `count` attempts of a saga's step may begin within any `per` milliseconds, the first of them in `ahead`. */
-export interface RateLimit {
+export interface RateRequest {
   readonly saga: string;
   readonly step: string;
   /** Each key has its own windows. Undefined: the limit has no key. */
@@ -317,7 +317,7 @@ export interface SagaStore {
     delay: number,
   ): Promise<void>;
   /** Takes the earliest times that keep the limit for so many attempts. Each time is given out once. */
-  reserve(limit: RateLimit, attempts: number): Promise<Reservation>;
+  reserve(limit: RateRequest, attempts: number): Promise<Reservation>;
   load(target: StoreTarget): Promise<StoredSaga | undefined>;
   find(filter: StoreFilter): Promise<StoredSummary[]>;
   /** The steps of running sagas that wait for an operator's decision and have none yet, the oldest first: see `tasksOf`. */

@@ -1,6 +1,6 @@
 import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { readCall, withoutProblems } from '../../definition/options/read-options.js';
+import { reportedOptions, withoutProblems } from '../../definition/options/read-options.js';
 import { SagaValidationError } from '../../errors.js';
 import { DurableInterceptor } from './durable.interceptor.js';
 import {
@@ -23,7 +23,7 @@ const AT_LEAST_ONCE = { qos: 1 };
  */
 export function DurableEvent(topic: string, options: DurableEventOptions = {}): MethodDecorator {
   return withoutProblems(`@DurableEvent('${topic}')`, SagaValidationError, (report) => {
-    const given = readCall(DURABLE_EVENT_OPTIONS, options, report);
+    const given = reportedOptions(DURABLE_EVENT_OPTIONS, options, report);
     return durable(durableSettings(topic, given, report), given);
   });
 }

@@ -1,5 +1,5 @@
 import { type OptionTable, required } from '../../definition/options/option-reader.js';
-import { readCall, withoutProblems } from '../../definition/options/read-options.js';
+import { reportedOptions, withoutProblems } from '../../definition/options/read-options.js';
 import { signalName } from '../../definition/options/signal-name.js';
 import { SagaValidationError } from '../../errors.js';
 import { durable } from './durable-event.decorator.js';
@@ -25,7 +25,7 @@ const REPLY_OPTIONS = {
  */
 export function SagaReply(topic: string, options: SagaReplyOptions): MethodDecorator {
   return withoutProblems(`@SagaReply('${topic}')`, SagaValidationError, (report) => {
-    const given = readCall(REPLY_OPTIONS, options, report);
+    const given = reportedOptions(REPLY_OPTIONS, options, report);
     return durable({ ...durableSettings(topic, given, report), signal: given.signal }, given);
   });
 }

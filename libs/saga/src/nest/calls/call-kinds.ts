@@ -14,7 +14,7 @@ export const CURSOR_RULE = 'give the `next` of the previous page';
 
 export const key = kind.checked<string>(isKey, `give ${KEY_RULE}`);
 export const uuid = kind.checked<string>(isUuid, 'give a UUID');
-export const sagaClass = kind.checked<Type | string>(
+export const classOrName = kind.checked<Type | string>(
   (saga) => typeof saga !== 'string' || isKey(saga),
   `give a class, or ${KEY_RULE}`,
 );

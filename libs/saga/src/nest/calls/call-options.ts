@@ -11,7 +11,7 @@ import { serializeError } from '../../engine/payload/serialize-error.js';
  * @param names all the options that there are
  * @throws SagaValidationError when it is no object, has an option that there is not, or cannot be read
  */
-export function readOptions<T extends object>(
+export function optionsNamed<T extends object>(
   what: string,
   given: T | undefined,
   names: readonly (keyof T & string)[],

@@ -10,12 +10,15 @@ import type { ExistingSaga, StoreTarget } from '../../engine/ports/saga-store.js
 import type { NewSaga, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 import type { Type } from '@nestjs/common';
-import { type Duration, LONGEST_TIMER, toMilliseconds } from '../../definition/options/duration.js';
+import { type Duration, LONGEST_TIMER } from '../../definition/options/duration.js';
+import * as kind from '../../definition/options/kinds.js';
+import { optional, type OptionTable } from '../../definition/options/option-reader.js';
+import { readOptions } from '../../definition/options/read-options.js';
 import type { SagaOutcome } from '../views/saga-snapshot.js';
 import { samePayload } from '../../engine/payload/payload.js';
 import { shown } from '../../shared/shown-value.js';
 import type { OperatorCall } from '../../engine/operate/operator-calls.js';
-import { readOptions } from './call-options.js';
+import { optionsNamed } from './call-options.js';
 import { isKey, isUuid } from '../../engine/payload/storable-key.js';
 
 /**
@@ -124,9 +127,12 @@ export function approvalPending(id: string, { action, needed }: OperatorCall, ap
     needed,
   );
 }
-export function readTimeout(call: string, options: { timeout?: Duration } | undefined): number | undefined {
-  const { timeout } = readOptions(`${call}(): options`, options, ['timeout']);
-  return timeout === undefined ? undefined : toMilliseconds(timeout, 'timeout', LONGEST_TIMER);
+const OUTCOME_OPTIONS = {
+  timeout: optional(kind.duration({ longest: LONGEST_TIMER })),
+} satisfies OptionTable<OutcomeOptions>;
+
+export function readTimeout(call: string, options: OutcomeOptions | undefined): number | undefined {
+  return readOptions(`${call}()`, OUTCOME_OPTIONS, options).timeout;
 }
 /** @throws SagaNotFoundError for an id or a key that no saga can have; SagaValidationError for an invalid target */
 export function toTarget(target: SagaTarget, registry: Pick<SagaRegistry, 'nameOf'>): StoreTarget {
@@ -134,7 +140,7 @@ export function toTarget(target: SagaTarget, registry: Pick<SagaRegistry, 'nameO
     if (!isUuid(target)) throw notFound(target);
     return { id: target.toLowerCase() };
   }
-  const { saga, correlationId } = readOptions('target', target, ['saga', 'correlationId']);
+  const { saga, correlationId } = optionsNamed('target', target, ['saga', 'correlationId']);
   if (saga === undefined || typeof correlationId !== 'string') {
     throw new SagaValidationError(
       `target is ${shown(target)}; give a saga's id, or { saga, correlationId }.`,

@@ -11,7 +11,7 @@ import { SAGA_STATUSES, type SagaStatus } from '../../definition/types/saga-stat
 import { isUuid } from '../../engine/payload/storable-key.js';
 import type { StoreFilter } from '../../engine/ports/saga-store.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
-import { CURSOR_RULE, key, pageSize, sagaClass, storableTime, tags } from './call-kinds.js';
+import { CURSOR_RULE, key, pageSize, classOrName, storableTime, tags } from './call-kinds.js';
 
 /** A filter for `SagaService.find()` and `bulk()`. A saga must match all fields that are set. */
 export interface SagaFilter {
@@ -82,7 +82,7 @@ const TIME_RANGE = {
 } satisfies OptionTable<TimeRange>;
 const range = optional(kind.object(TIME_RANGE, 'an object such as { from: new Date() }'));
 const FILTER = {
-  saga: optional(sagaClass),
+  saga: optional(classOrName),
   status: optional(statuses),
   correlationId: optional(key),
   tags: optional(tags),

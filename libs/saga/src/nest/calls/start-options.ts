@@ -2,7 +2,7 @@ import type { EntityManager } from '../../definition/types/entity-manager.js';
 import type { Duration } from '../../definition/options/duration.js';
 import * as kind from '../../definition/options/kinds.js';
 import { optional, type OptionTable, withDefault } from '../../definition/options/option-reader.js';
-import { readCall, withoutProblems } from '../../definition/options/read-options.js';
+import { reportedOptions, withoutProblems } from '../../definition/options/read-options.js';
 import type { NewSaga } from '../../engine/ports/stored-saga.js';
 import { SagaValidationError } from '../../errors.js';
 import { key, tags, time, transaction, uuid } from './call-kinds.js';
@@ -64,7 +64,7 @@ type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'start
  */
 export function toStartFields(options: StartOptions | undefined): StartFields {
   return withoutProblems('start()', SagaValidationError, (report) => {
-    const { id, startAt, manager, ...given } = readCall(START_OPTIONS, options, report);
+    const { id, startAt, manager, ...given } = reportedOptions(START_OPTIONS, options, report);
     if (given.delay !== undefined && startAt !== undefined)
       report('delay and startAt are both set', 'set only one of them');
     if (given.transaction !== undefined && manager !== undefined)

@@ -4,7 +4,9 @@ import { SagaNotFoundError, SagaValidationError } from '../../errors.js';
 import { nearestName } from '../../shared/nearest-name.js';
 import { shown } from '../../shared/shown-value.js';
 import type { ServiceParts } from '../assemble-engine.js';
-import { readOptions } from './call-options.js';
+import * as kind from '../../definition/options/kinds.js';
+import { type OptionTable, withDefault } from '../../definition/options/option-reader.js';
+import { readOptions } from '../../definition/options/read-options.js';
 import type { OperatorOptions } from './operator-options.js';
 
 /** Options of `SagaService.pauseStep()` and `resumeStep()`: the operator and the reason. */
@@ -18,13 +20,13 @@ export interface PausedStepsOptions {
 
 const MOST_RESUMED = 1_000;
 
+const PAUSED_STEPS_OPTIONS = {
+  resumed: withDefault(kind.count(0, MOST_RESUMED), 0),
+} satisfies OptionTable<PausedStepsOptions>;
+
 /** @throws SagaValidationError */
 export function readPausedStepsOptions(given: PausedStepsOptions | undefined): { resumed: number } {
-  const { resumed = 0 } = readOptions('pausedSteps(): options', given, ['resumed']);
-  if (Number.isInteger(resumed) && resumed >= 0 && resumed <= MOST_RESUMED) return { resumed };
-  throw new SagaValidationError(
-    `pausedSteps(): resumed is ${shown(resumed)}; give a number from 0 to ${MOST_RESUMED}.`,
-  );
+  return readOptions('pausedSteps()', PAUSED_STEPS_OPTIONS, given);
 }
 
 /**

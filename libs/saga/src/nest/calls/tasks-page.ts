@@ -6,7 +6,7 @@ import type { StoreTaskFilter, TaskPlace } from '../../engine/ports/stored-task.
 import type { EngineCalls } from '../../shards/engine-calls.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 import { type ApprovalTask, toApprovalTask } from '../views/approval-task.js';
-import { CURSOR_RULE, key, pageSize, sagaClass, tags } from './call-kinds.js';
+import { CURSOR_RULE, key, pageSize, classOrName, tags } from './call-kinds.js';
 import type { Page } from './saga-filter.js';
 
 /** A filter for `SagaService.tasks()`. A task must match all fields that are set. */
@@ -30,7 +30,7 @@ const place: Kind<string, TaskPlace> = {
   read: (value, option, reader) => placeOf(value) ?? reader.refuse(value, option, CURSOR_RULE),
 };
 const TASK_FILTER = {
-  saga: optional(sagaClass),
+  saga: optional(classOrName),
   step: optional(key),
   tags: optional(tags),
   limit: pageSize,

@@ -9,7 +9,7 @@ import type { EngineLog } from '../../engine/ports/engine-log.js';
 import { SagaValidationError } from '../../errors.js';
 import type { FinishedIndex } from '../../store/postgres/setup/finished-index.js';
 import type { CleanupPlace, PostgresCleanup } from '../../store/postgres/cleanup/postgres-cleanup.js';
-import { sagaClass } from '../calls/call-kinds.js';
+import { classOrName } from '../calls/call-kinds.js';
 import type { SagaPoller } from './saga.poller.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 import { Maintenance } from './maintenance.js';
@@ -188,7 +188,7 @@ type Cleanup = ReturnType<typeof readCleanup>;
 
 const CLEANUP_OPTIONS = {
   olderThan: optional(kind.duration()),
-  saga: optional(sagaClass),
+  saga: optional(classOrName),
   limit: withDefault(kind.count(1, HIGHEST_LIMIT), LIMIT),
   dryRun: withDefault(kind.flag, false),
 } satisfies OptionTable<CleanupOptions>;

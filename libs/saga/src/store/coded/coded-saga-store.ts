@@ -7,7 +7,7 @@ import type {
   Edit,
   HistoryRecord,
   OverdueSaga,
-  RateLimit,
+  RateRequest,
   RenewResult,
   Reservation,
   SagaChange,
@@ -158,7 +158,7 @@ export class CodedSagaStore implements SagaStore {
     return this.store.stepSlots;
   }
 
-  reserve(limit: RateLimit, attempts: number): Promise<Reservation> {
+  reserve(limit: RateRequest, attempts: number): Promise<Reservation> {
     return this.store.reserve(limit, attempts);
   }
 

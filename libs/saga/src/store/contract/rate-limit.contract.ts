@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../engine/ports/saga-store.js';
+import type { RateRequest } from '../../engine/ports/saga-store.js';
 import {
   checkpointOf,
   held,
@@ -10,7 +10,7 @@ import {
 } from './store-subject.contract.js';
 
 export function describeRateLimits(subject: () => StoreSubject): void {
-  const limitOf = (given: Partial<RateLimit> = {}): RateLimit => ({
+  const limitOf = (given: Partial<RateRequest> = {}): RateRequest => ({
     ...{ saga: uniqueName(), step: 'charge', count: 2, per: 60_000 },
     ...given,
   });
@@ -101,7 +101,7 @@ export function describeRateLimits(subject: () => StoreSubject): void {
     });
 
     /** Each is given a time of the limit, and rests until then. */
-    const waiting = async (limit: RateLimit, count: number) => {
+    const waiting = async (limit: RateRequest, count: number) => {
       const { store } = subject();
       const sagas = [];
       for (let n = 0; n < count; n += 1) {

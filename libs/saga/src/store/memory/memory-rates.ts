@@ -1,4 +1,4 @@
-import type { RateLimit, Reservation } from '../../engine/ports/saga-store.js';
+import type { RateRequest, Reservation } from '../../engine/ports/saga-store.js';
 
 /** A time that a rate limit has given out. */
 interface Given {
@@ -17,7 +17,7 @@ export class MemoryRates {
   /** @param waits whether a saga waits for a time, by what is stored of it */
   constructor(private readonly waits: (id: string, at: number) => boolean) {}
 
-  reserve(limit: RateLimit, attempts: number, now: number): Reservation {
+  reserve(limit: RateRequest, attempts: number, now: number): Reservation {
     const { saga, step, key: of, count, per, ahead = 0, holder } = limit;
     const key = JSON.stringify([saga, step, of]);
     let given = this.kept(this.reserved.get(key) ?? [], limit, now);
@@ -37,7 +37,7 @@ export class MemoryRates {
   }
 
   /** Without the times of sagas that do not wait for them, and those that are over. */
-  private kept(given: readonly Given[], { per, count }: RateLimit, now: number): readonly Given[] {
+  private kept(given: readonly Given[], { per, count }: RateRequest, now: number): readonly Given[] {
     const wanted = given.flatMap((one) => {
       if (one.isUsed) return { ...one, at: Math.min(one.at, now) };
       return one.at <= now || one.holder === undefined || this.waits(one.holder, one.at) ? one : [];

@@ -6,7 +6,7 @@ import type {
   Edit,
   HistoryRecord,
   OverdueSaga,
-  RateLimit,
+  RateRequest,
   RenewResult,
   Reservation,
   SagaChange,
@@ -154,7 +154,7 @@ export class MemorySagaStore implements SagaStore {
     return renewLeases(this.rows, leases, lease, this.now());
   }
 
-  async reserve(limit: RateLimit, attempts: number): Promise<Reservation> {
+  async reserve(limit: RateRequest, attempts: number): Promise<Reservation> {
     return this.rates.reserve(limit, attempts, this.now());
   }
 

@@ -6,7 +6,7 @@ import type {
   Edit,
   HistoryRecord,
   OverdueSaga,
-  RateLimit,
+  RateRequest,
   RenewResult,
   Reservation,
   SagaChange,
@@ -154,7 +154,7 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async reserve(
-    { saga, step, key = '', count, per, ahead = 0, holder }: RateLimit,
+    { saga, step, key = '', count, per, ahead = 0, holder }: RateRequest,
     attempts: number,
   ): Promise<Reservation> {
     const [row] = await this.query<Reservation>(this.sql, this.statements.reserve, [
