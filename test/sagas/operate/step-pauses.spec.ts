@@ -124,7 +124,7 @@ test('unknown sagas and steps are refused with a hint, and a step that is not pa
   await expect(sagas.pauseStep(OrderSaga, 'charge', { who: 'ann' } as object)).rejects.toThrow(
     SagaValidationError,
   );
-  await expect(sagas.pausedSteps({ resumed: -1 })).rejects.toThrow('give a number from 0 to 1000');
+  await expect(sagas.pausedSteps({ resumed: -1 })).rejects.toThrow('give a whole number from 0 to 1000');
   await sagas.resumeStep(OrderSaga, 'charge');
   expect(await sagas.pausedSteps()).toEqual({ items: [] });
 });

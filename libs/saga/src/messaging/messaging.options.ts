@@ -19,12 +19,7 @@ import { shown } from '../shared/shown-value.js';
 import { SagaConfigurationError } from '../errors.js';
 import { DATABASE_SOURCE_OPTIONS, readDatabase } from '../nest/database-options.js';
 import { leaseTime, pollTime, shutdownTime } from '../nest/saga.options.js';
-import {
-  readShards,
-  SHARD_OPTIONS,
-  type ShardDatabase,
-  type ShardsRead,
-} from '../nest/shards/shard-options.js';
+import { readShards, SHARD_OPTIONS, type ShardDatabase } from '../nest/shards/shard-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { payloadCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
@@ -113,31 +108,8 @@ export interface InboxOptions {
   retention?: Duration;
 }
 
-/** The options with defaults, and durations in milliseconds. */
-export interface ResolvedMessagingOptions {
-  readonly database?: SagaDatabase;
-  readonly dataSource?: string;
-  readonly shards?: ShardsRead['shards'];
-  readonly schema: string;
-  readonly migrate: boolean;
-  readonly maxPayloadBytes: number;
-  readonly codec?: PayloadCodec;
-  /** Undefined if this process sends no messages. */
-  readonly relay?: ResolvedRelayOptions;
-  readonly outboxRetention?: number;
-  readonly inboxRetention: number;
-}
-
-export interface ResolvedRelayOptions {
-  readonly transport: MessageTransport;
-  readonly batch: number;
-  readonly concurrency: number;
-  readonly lease: number;
-  readonly pollInterval: number;
-  readonly sendTimeout: number;
-  readonly retry: ResolvedRetryPolicy;
-  readonly shutdownTimeout: number;
-}
+/** The options with defaults, and durations in milliseconds. Without `relay`, this process sends no messages. */
+export type ResolvedMessagingOptions = ReturnType<typeof withMessagingDefaults>;
 
 /** A page is bounded in bytes, too. */
 const LARGEST_BATCH = 1_000_000;
@@ -190,7 +162,7 @@ const OPTIONS = {
  * Returns the options with defaults.
  * @throws SagaConfigurationError that names all invalid options, their values and how to fix them
  */
-export function withMessagingDefaults(given: SagaMessagingModuleOptions): ResolvedMessagingOptions {
+export function withMessagingDefaults(given: SagaMessagingModuleOptions) {
   return withoutProblems('SagaMessagingModule.forRoot', SagaConfigurationError, (report) => {
     const { relay, outbox, inbox, ...options } = new OptionReader(report).read(OPTIONS, given);
     if (outbox?.retention !== undefined && relay !== false)

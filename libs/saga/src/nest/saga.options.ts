@@ -18,17 +18,9 @@ import { partitionPeriod, type Partitions } from '../store/postgres/schema/parti
 import { LONGEST_RECOVERY_WINDOW } from '../engine/ports/put-back.js';
 import { APPROVAL_RULES, type ApprovalRule } from '../engine/ports/call-table.js';
 import { payloadCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
-import type { RecoveryBounds } from '../engine/write/recent-sagas.js';
-import type { MethodContext } from '../engine/ports/invoker.js';
 import { AMBIENT_OPTIONS, type SagaAmbient } from './ambient.js';
 import { DATABASE_SOURCE_OPTIONS, readDatabase, readStandby } from './database-options.js';
-import {
-  readShards,
-  SHARD_OPTIONS,
-  type ShardDatabase,
-  type ShardedStart,
-  type ShardsRead,
-} from './shards/shard-options.js';
+import { readShards, SHARD_OPTIONS, type ShardDatabase, type ShardedStart } from './shards/shard-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { schemaName } from '../store/postgres/connection/schema-name.js';
 
@@ -168,35 +160,7 @@ export interface SagaWorkerOptions {
 }
 
 /** The options with defaults, and durations in milliseconds. */
-export interface ResolvedSagaOptions {
-  readonly database?: SagaDatabase;
-  readonly dataSource?: string;
-  readonly readFrom?: SagaDatabase | string;
-  readonly shards?: ShardsRead['shards'];
-  readonly shardOf?: ShardsRead['shardOf'];
-  readonly schema: string;
-  readonly migrate: boolean;
-  readonly onDrift: 'error' | 'warn';
-  readonly declared?: readonly string[];
-  readonly pollInterval: number;
-  readonly lease: number;
-  readonly worker?: {
-    readonly concurrency?: number;
-    readonly sagas?: readonly Type[];
-    readonly shutdownTimeout: number;
-    readonly maxTakeovers: number;
-  };
-  readonly retry?: RetryPolicy;
-  readonly compensationRetry?: RetryPolicy;
-  readonly approvals: { readonly [Rule in ApprovalRule]?: number };
-  readonly maxPayloadBytes: number;
-  readonly codec?: PayloadCodec;
-  readonly retention?: number;
-  readonly recovery?: RecoveryBounds;
-  readonly partitions?: Partitions;
-  readonly ambient?: SagaAmbient;
-  readonly within?: MethodContext;
-}
+export type ResolvedSagaOptions = ReturnType<typeof withDefaults>;
 
 /** Counts in memory, which may be larger than an integer of PostgreSQL. */
 const whole = kind.count(1, Number.MAX_VALUE);
@@ -266,7 +230,7 @@ const DRIFT_VARIABLE = 'SAGA_ON_DRIFT';
  * Returns the options with defaults.
  * @throws SagaConfigurationError that names all invalid options, their values and how to fix them
  */
-export function withDefaults(given: SagaModuleOptions): ResolvedSagaOptions {
+export function withDefaults(given: SagaModuleOptions) {
   return withoutProblems('SagaModule.forRoot', SagaConfigurationError, (report) => {
     const reader = new OptionReader(report);
     const { worker, recoveryWindow, maxRecoveryBytes, approvals, shards, shardOf, ...options } = reader.read(

@@ -18,7 +18,6 @@ import type { SagaOutcome } from '../views/saga-snapshot.js';
 import { samePayload } from '../../engine/payload/payload.js';
 import { shown } from '../../shared/shown-value.js';
 import type { OperatorCall } from '../../engine/operate/operator-calls.js';
-import { optionsNamed } from './call-options.js';
 import { isKey, isUuid } from '../../engine/payload/storable-key.js';
 
 /**
@@ -127,6 +126,10 @@ export function approvalPending(id: string, { action, needed }: OperatorCall, ap
     needed,
   );
 }
+const TARGET = {
+  saga: optional(kind.anything<Type | string>()),
+  correlationId: optional(kind.anything<string>()),
+} satisfies OptionTable<Exclude<SagaTarget, string>>;
 const OUTCOME_OPTIONS = {
   timeout: optional(kind.duration({ longest: LONGEST_TIMER })),
 } satisfies OptionTable<OutcomeOptions>;
@@ -140,7 +143,7 @@ export function toTarget(target: SagaTarget, registry: Pick<SagaRegistry, 'nameO
     if (!isUuid(target)) throw notFound(target);
     return { id: target.toLowerCase() };
   }
-  const { saga, correlationId } = optionsNamed('target', target, ['saga', 'correlationId']);
+  const { saga, correlationId } = readOptions('SagaService', TARGET, target, 'target');
   if (saga === undefined || typeof correlationId !== 'string') {
     throw new SagaValidationError(
       `target is ${shown(target)}; give a saga's id, or { saga, correlationId }.`,
