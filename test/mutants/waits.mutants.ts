@@ -193,7 +193,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep a signal for a saga that has ended',
-    find: 'saga.status IN ${inList(ENDED)}',
+    find: 'saga.status IN ${inList(ENDED_STATUSES)}',
     replace: "saga.status IN ('compensated', 'aborted')",
     killers: postgres,
   },

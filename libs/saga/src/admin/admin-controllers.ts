@@ -18,9 +18,8 @@ import { AdminSchedulesController } from './controllers/schedules.controller.js'
 import { AdminStartController } from './controllers/start.controller.js';
 import { AdminTasksController } from './controllers/tasks.controller.js';
 import { SagaErrorFilter } from '../nest/saga-error.filter.js';
-import { HttpExceptionFilter } from './http-exception.filter.js';
 import { SameSiteGuard } from './same-site.guard.js';
-import { UnavailableInterceptor } from './unavailable.interceptor.js';
+import { HttpExceptionFilter, UnavailableInterceptor } from './error-answers.js';
 
 /** Below the admin's path. */
 const API: readonly (readonly [string, Type])[] = [

@@ -1,5 +1,6 @@
 import type * as SwaggerPackage from '@nestjs/swagger';
 import { applyDecorators, type Type } from '@nestjs/common';
+import { withoutUndefined } from '../shared/without-undefined.js';
 import { requireSwagger } from './from-this-folder.cjs';
 
 /** The description of a field or a parameter for @nestjs/swagger. */
@@ -45,8 +46,46 @@ function load(): Swagger | undefined {
 
 /** Describes a field of what a route takes or answers. */
 export function ApiField(doc: FieldDoc): PropertyDecorator {
-  return swagger ? swagger.ApiProperty(doc as object) : () => undefined;
+  return swagger ? swagger.ApiProperty(withoutUndefined(doc) as object) : () => undefined;
 }
+
+/** The fields of what a route takes or answers. A field that may be absent is `optional`. */
+export type FieldsOf<T> = {
+  readonly [K in keyof T]-?: undefined extends T[K] ? FieldDoc & { readonly required: false } : FieldDoc;
+};
+
+/** Makes the class by which OpenAPI knows an object. A field that is not described does not compile. */
+export function dto<T>(name: string, fields: FieldsOf<T>): Type {
+  const made: Type = class {};
+  Object.defineProperty(made, 'name', { value: name });
+  for (const [field, doc] of Object.entries<FieldDoc>(fields)) ApiField(doc)(made.prototype as object, field);
+  return made;
+}
+
+const record = (description?: string, values: FieldDoc['additionalProperties'] = true): FieldDoc => ({
+  ...{ type: 'object', additionalProperties: values, description },
+});
+
+/** The kinds of fields. */
+export const field = {
+  text: (description?: string, example?: string): FieldDoc => ({ type: 'string', description, example }),
+  texts: (description?: string): FieldDoc => ({ type: 'string', isArray: true, description }),
+  time: (description?: string): FieldDoc => ({ type: 'string', format: 'date-time', description }),
+  uuid: (description?: string): FieldDoc => ({ type: 'string', format: 'uuid', description }),
+  flag: (description?: string): FieldDoc => ({ type: 'boolean', description }),
+  whole: (description?: string): FieldDoc => ({ type: 'integer', description }),
+  number: (description?: string): FieldDoc => ({ type: 'number', description }),
+  oneOf: (values: readonly string[], description?: string): FieldDoc => ({ enum: values, description }),
+  /** A value that is described only in words. */
+  object: (description?: string): FieldDoc => ({ type: 'object', description }),
+  objects: (description?: string): FieldDoc => ({ type: 'object', isArray: true, description }),
+  /** An object that may have any field. */
+  record,
+  tags: (): FieldDoc => record(undefined, { type: 'string' }),
+  one: (type: Type, description?: string): FieldDoc => ({ type, description }),
+  list: (type: Type, description?: string): FieldDoc => ({ type: [type], description }),
+  optional: (doc: FieldDoc) => ({ ...doc, required: false as const }),
+};
 
 /** Describes all routes of a controller. */
 export function ApiGroup(): ClassDecorator {

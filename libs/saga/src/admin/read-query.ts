@@ -2,6 +2,7 @@ import { isKey } from '../engine/payload/storable-key.js';
 import { toMilliseconds } from '../definition/options/duration.js';
 import { unknownFlaw } from '../shared/read-object.js';
 import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
+import { PAGE_SIZE } from '../shared/page-size.js';
 import { shown } from '../shared/shown-value.js';
 import { SagaValidationError } from '../errors.js';
 import { NEEDS_ATTENTION, SAGA_STATUSES, type SagaStatus } from '../definition/types/saga-status.js';
@@ -10,11 +11,7 @@ import type { SagaFilter } from '../nest/calls/saga-filter.js';
 import { withoutUndefined } from '../shared/without-undefined.js';
 
 /** What comes in a query string: each name once or several times. */
-export type Query = Readonly<Record<string, unknown>>;
-
-/** No page is longer, whatever is asked for. */
-export const LONGEST_PAGE = 200;
-const DEFAULT_PAGE = 50;
+export type QueryString = Readonly<Record<string, unknown>>;
 
 const TEXTS = ['saga', 'search', 'step', 'waitingFor', 'errorCode', 'cursor'] as const;
 const TIMES = ['createdAfter', 'createdBefore', 'endedAfter', 'endedBefore'] as const;
@@ -32,7 +29,7 @@ export interface ListQuery extends SagaFilter {
  * The filter of a list. `status` may come several times or with commas, and be `needs-attention`; `tag` is `key:value`.
  * @throws SagaValidationError naming everything that is wrong at once
  */
-export function readListQuery(query: Query): ListQuery {
+export function readListQuery(query: QueryString): ListQuery {
   const problems: string[] = [];
   const refuse = (problem: string): undefined => void problems.push(problem);
   refuseUnknown(query, FILTERS, refuse);
@@ -45,7 +42,7 @@ export function readListQuery(query: Query): ListQuery {
     ...{ createdAfter, createdBefore },
     endedAt: from || to ? { from, to } : undefined,
     overdue: readFlag('overdue', one('overdue'), refuse),
-    limit: readCount('limit', one('limit'), [1, LONGEST_PAGE], DEFAULT_PAGE, refuse),
+    limit: readCount('limit', one('limit'), [1, PAGE_SIZE.longestOverRest], PAGE_SIZE.usual, refuse),
   };
   return givenOf<ListQuery>(filter, problems);
 }
@@ -54,7 +51,7 @@ export function readListQuery(query: Query): ListQuery {
  * The filter of the list of tasks. `tag` is `key:value`.
  * @throws SagaValidationError naming everything that is wrong at once
  */
-export function readTaskQuery(query: Query): TaskFilter {
+export function readTaskQuery(query: QueryString): TaskFilter {
   const problems: string[] = [];
   const refuse = (problem: string): undefined => void problems.push(problem);
   refuseUnknown(query, TASK_FILTERS, refuse);
@@ -64,13 +61,13 @@ export function readTaskQuery(query: Query): TaskFilter {
   const filter = {
     ...{ saga, step, cursor },
     tags: readTags(query.tag, refuse),
-    limit: readCount('limit', limit, [1, LONGEST_PAGE], DEFAULT_PAGE, refuse),
+    limit: readCount('limit', limit, [1, PAGE_SIZE.longestOverRest], PAGE_SIZE.usual, refuse),
   };
   return givenOf<TaskFilter>(filter, problems);
 }
 
 /** Undefined: it is not given. */
-export function readOne(name: string, query: Query, refuse: Refuse): string | undefined {
+export function readOne(name: string, query: QueryString, refuse: Refuse): string | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;
   if (typeof value !== 'string') return refuse(`${name} is ${shown(value)}; give it only once`);
@@ -91,7 +88,7 @@ const LONGEST_WAIT = 60_000;
  * The time (ms) for which a request waits for a saga. Undefined: it does not wait.
  * @throws SagaValidationError
  */
-export function readWait(query: Query): number | undefined {
+export function readWait(query: QueryString): number | undefined {
   const problems: string[] = [];
   refuseUnknown(query, ['wait'], (problem): undefined => void problems.push(problem));
   if (problems.length > 0) throw new SagaValidationError(`The query is invalid: ${textOfProblems(problems)}`);
@@ -108,7 +105,7 @@ export function sagaOf(given: unknown): { readonly saga?: string } {
 export type Refuse = (problem: string) => undefined;
 
 /** What stands in a query, and is nothing that it is asked by. */
-export function refuseUnknown(query: Query, known: readonly string[], refuse: Refuse): void {
+export function refuseUnknown(query: QueryString, known: readonly string[], refuse: Refuse): void {
   for (const name of Object.keys(query))
     if (!known.includes(name)) refuse(textOfDiagnostic(unknownFlaw(name, known)));
 }

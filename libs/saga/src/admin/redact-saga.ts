@@ -5,7 +5,7 @@ import { redact } from '../shared/redact.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import type { RollbackPlan, RollbackPlanStep } from '../nest/views/rollback-plan.js';
 import type { HistoryEntry } from '../nest/views/saga-history.js';
-import type { SagaSnapshot, StepSnapshot } from '../nest/views/saga-snapshot.js';
+import { mapPayloads, type SagaSnapshot } from '../nest/views/saga-snapshot.js';
 
 /** The graphs that this process has of a name, in all versions. What is not to be seen, only their classes say. */
 export type GraphFinder = (name: string) => readonly SagaGraph[];
@@ -31,14 +31,11 @@ export function redactedSnapshot(
   graph: SagaGraph | undefined,
   find: GraphFinder,
 ): SagaSnapshot {
-  return {
-    ...snapshot,
-    input: graph ? redactedInput(snapshot.input, graph) : undefined,
-    ...('startedInput' in snapshot && {
-      startedInput: graph ? redactedInput(snapshot.startedInput, graph) : undefined,
-    }),
-    steps: snapshot.steps.map((step) => redactedStep(step, graph, find)),
-  };
+  return mapPayloads(
+    snapshot,
+    (input) => (graph ? redactedInput(input, graph) : undefined),
+    (result, step) => (graph ? redactedResult(result, step, graph, find) : undefined),
+  );
 }
 
 /** What cancelling would do, as it may be seen. */
@@ -88,14 +85,6 @@ function redactedResults(results: unknown, versions: readonly SagaGraph[], find:
       versions.reduce<unknown>((value, graph) => redactedResult(value, step, graph, find), result),
     ]),
   );
-}
-
-function redactedStep(step: StepSnapshot, graph: SagaGraph | undefined, find: GraphFinder): StepSnapshot {
-  return {
-    ...step,
-    result: graph ? redactedResult(step.result, step.name, graph, find) : undefined,
-    ...(step.items && { items: step.items.map((item) => redactedStep(item, graph, find)) }),
-  };
 }
 
 function redactedPlanStep(

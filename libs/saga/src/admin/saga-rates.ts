@@ -3,7 +3,7 @@ import { textOfProblems } from '../shared/diagnostic.js';
 import { SagaValidationError } from '../errors.js';
 import type { SagaRate, StepRate } from '../store/postgres/read/postgres-rates.js';
 import { AdminRuntime } from './admin.runtime.js';
-import { type Query, readCount, readOne, refuseUnknown } from './read-query.js';
+import { type QueryString, readCount, readOne, refuseUnknown } from './read-query.js';
 
 /** In hours. */
 export const LONGEST_RATES = 24 * 31;
@@ -41,7 +41,7 @@ export class SagaRates {
   constructor(@Inject(AdminRuntime) private readonly admin: AdminRuntime) {}
 
   /** @throws SagaValidationError naming everything that is wrong at once */
-  read(query: Query): RatesAsked {
+  read(query: QueryString): RatesAsked {
     const problems: string[] = [];
     const refuse = (problem: string): undefined => void problems.push(problem);
     refuseUnknown(query, ['saga', 'hours', 'buckets'], refuse);

@@ -46,7 +46,7 @@ export interface AdminSaga extends SagaSnapshot {
 }
 
 /** A state of a saga, as it is sent to those who watch it. */
-export interface SagaEvent {
+export interface SentSaga {
   readonly id: string;
   readonly data: AdminSaga;
 }
@@ -118,7 +118,7 @@ export class SagaViews {
    * The saga as it is now, then each later state, until it has ended, may not be looked at any more, or this process shuts
    * down. States that are outdated before they are read are left out.
    */
-  events(id: string, request: unknown): Observable<SagaEvent> {
+  events(id: string, request: unknown): Observable<SentSaga> {
     let newest: SagaUpdate | undefined;
     return this.admin.sagas.watch(id).pipe(
       tap((update) => (newest = update)),

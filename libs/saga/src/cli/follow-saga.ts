@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SagaTimeoutError } from '../errors.js';
 import { isSettled } from '../machine/saga-state.js';
-import { describeProgress } from '../nest/views/describe-progress.js';
 import { describeWait } from '../nest/views/waiting-for.js';
 import type { SagaSnapshot } from '../nest/views/saga-snapshot.js';
 import { timelineOf } from '../nest/views/timeline.js';
 import type { SagaTarget } from '../nest/calls/saga-calls.js';
 import { fitted } from './text/columns.js';
 import type { OperatorSession } from './operator-session.js';
-import { eventText, headOf, type PageOptions, stepLines, withoutPayloads } from './text/saga-page.js';
+import { describeProgress } from './text/format.js';
+import { eventText, headLines, type PageOptions, stepLines, withoutPayloads } from './text/saga-page.js';
 import { paintOn } from './text/style.js';
 import type { Terminal } from './terminal.js';
 
@@ -89,7 +89,7 @@ function lines(terminal: Terminal): Show {
   };
   let stood: string | undefined;
   return (saga, options) => {
-    if (stood === undefined) say(headOf(saga, options)[0]!);
+    if (stood === undefined) say(headLines(saga, options)[0]!);
     for (const entry of timelineOf(saga)) say(`${entry.at.toISOString()} ${eventText(entry)}`);
     for (const { name, progress } of saga.steps)
       if (progress) say(`  ${name}: ${describeProgress(progress)}`);
@@ -108,7 +108,7 @@ function lines(terminal: Terminal): Show {
 function redrawing(terminal: Terminal): Show {
   let drawn = 0;
   return (saga, options) => {
-    const page = [...headOf(saga, options), '', ...stepLines(saga, options)]
+    const page = [...headLines(saga, options), '', ...stepLines(saga, options)]
       .slice(0, Math.max(1, (terminal.rows ?? Infinity) - 1))
       .map((line) => fitted(line, terminal.columns));
     if (drawn > 0) terminal.write(`\x1b[${drawn}A\x1b[0J`);

@@ -1,20 +1,17 @@
 import type { Page } from '../nest/calls/saga-filter.js';
+import { PAGE_SIZE } from '../shared/page-size.js';
 import { EXIT, option } from './command.js';
 import type { Terminal } from './terminal.js';
 import { fitted } from './text/columns.js';
 import { UsageError } from './usage-error.js';
 import { readWhole } from './values.js';
 
-const FIRST_PAGE = 50;
-/** As many as `SagaService` gives at once. */
-const LONGEST_PAGE = 1_000;
-
 /** The option for the length of a list. @param what it lists */
 export const limitOf = (what: string) =>
-  option.text('<number>', `the maximum number of ${what}; default: ${FIRST_PAGE}`);
+  option.text('<number>', `the maximum number of ${what}; default: ${PAGE_SIZE.usual}`);
 
 export function readLimit(written: string | undefined): number {
-  const limit = readWhole(written, 'limit') ?? FIRST_PAGE;
+  const limit = readWhole(written, 'limit') ?? PAGE_SIZE.usual;
   if (limit === 0) throw new UsageError('--limit is 0; give a number from 1');
   return limit;
 }
@@ -30,7 +27,7 @@ export async function pageOf<T>(
   do {
     const page = await read({
       ...(cursor !== undefined && { cursor }),
-      limit: Math.min(LONGEST_PAGE, limit - items.length),
+      limit: Math.min(PAGE_SIZE.longest, limit - items.length),
     });
     items.push(...page.items);
     cursor = page.next;

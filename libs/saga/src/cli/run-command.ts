@@ -1,3 +1,4 @@
+import { ERROR_ANSWERS } from '../errors.js';
 import { nearestName } from '../shared/nearest-name.js';
 import { type Command, EXIT } from './command.js';
 import { readCommandLine } from './command-line.js';
@@ -60,11 +61,9 @@ function lettersOf(word: string): string {
   return [...word].sort().join('');
 }
 
-/** Errors that report a state, and no mistake of the command or the database. */
-const REFUSALS = ['SAGA_STATE', 'SAGA_NOT_FOUND', 'SAGA_CONFLICT', 'SAGA_APPROVAL_PENDING'];
-
+/** Whether an error reports a state, and no mistake of the command or the database. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof Refusal || REFUSALS.includes((error as { code?: string }).code!);
+  return error instanceof Refusal || ERROR_ANSWERS[(error as { code?: string }).code!]?.refused === true;
 }
 
 /** One line, with the code. */

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { StoredShard } from '../engine/ports/stored-shard.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
-import { countsOf, type ShardStatus } from '../nest/views/shard-status.js';
+import { shardCountsOf, type ShardStatus } from '../nest/views/shard-status.js';
 import { severalHosts } from '../store/postgres/connection/several-hosts.js';
 import { isTransientError } from '../store/postgres/connection/transient-errors.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
@@ -50,7 +50,7 @@ type RowWork<T> = (rows: PostgresShardRow, row: StoredShard, store: PostgresSaga
 export function readShards(where: ShardUrls, terminal: Terminal): Promise<ShardAt[]> {
   const counted: RowWork<Omit<ShardAt, 'database'>> = async (_, { name, accepting, closed }, store) => ({
     ...{ name, reachable: true, accepting, closed },
-    counts: countsOf(await store.stats()),
+    counts: shardCountsOf(await store.stats()),
   });
   return Promise.all(
     addressesOf(where, terminal).map(async (address) => ({

@@ -8,24 +8,7 @@ import {
   Optional,
 } from '@nestjs/common';
 import { BaseExceptionFilter, HttpAdapterHost } from '@nestjs/core';
-import { SagaError } from '../errors.js';
-
-/** HTTP statuses by the errors' stable codes. Any other code is a server error. */
-const STATUSES: Readonly<Record<string, HttpStatus>> = {
-  SAGA_NOT_FOUND: HttpStatus.NOT_FOUND,
-  SAGA_STATE: HttpStatus.CONFLICT,
-  SAGA_CONFLICT: HttpStatus.CONFLICT,
-  SAGA_VALIDATION: HttpStatus.BAD_REQUEST,
-  SAGA_PAYLOAD: HttpStatus.BAD_REQUEST,
-  // The call is recorded, and another operator has to make it as well.
-  SAGA_APPROVAL_PENDING: HttpStatus.ACCEPTED,
-  // This process does not have the saga in this version, or cannot decode what it carries: another one may.
-  SAGA_DEFINITION: HttpStatus.CONFLICT,
-  SAGA_CODEC: HttpStatus.CONFLICT,
-  SAGA_TIMEOUT: HttpStatus.GATEWAY_TIMEOUT,
-  SAGA_UNAVAILABLE: HttpStatus.SERVICE_UNAVAILABLE,
-  SAGA_SHARD_UNAVAILABLE: HttpStatus.SERVICE_UNAVAILABLE,
-};
+import { ERROR_ANSWERS, SagaError } from '../errors.js';
 
 /** The methods of the response that Express and Fastify share. */
 interface HttpResponse {
@@ -50,7 +33,7 @@ export class SagaErrorFilter implements ExceptionFilter<SagaError> {
     // An exception filter that returns nothing leaves the error to Nest there.
     if (host.getType() !== 'http') return;
     const { code, message } = error;
-    const statusCode = STATUSES[code];
+    const statusCode = ERROR_ANSWERS[code]?.status;
     const adapter = this.host?.httpAdapter;
     const body = statusCode
       ? { statusCode, code, message }

@@ -41,7 +41,7 @@ export function sagaAttributes({ id, name, version, correlationId }: Identified)
 export type AttemptKind = 'run' | 'compensate' | 'probe';
 
 /** What is done for the step: its method, its compensation, or the question what became of it. */
-export function kindOf({ kind }: MeasuredAttempt): AttemptKind {
+export function attemptKindOf({ kind }: MeasuredAttempt): AttemptKind {
   return kind === 'compensate' || kind === 'probe' ? kind : 'run';
 }
 

@@ -101,13 +101,19 @@ function histogram(name: string, unit: string, description: string, explicitBuck
 }
 
 type Metrics = typeof SAGA_METRICS;
-type Names<K extends Kind> = {
-  [N in keyof Metrics]: Metrics[N]['kind'] extends K ? N : never;
-}[keyof Metrics];
+type Instruments<K extends Kind, I> = {
+  readonly [N in keyof Metrics as Metrics[N]['kind'] extends K ? N : never]: I;
+};
 
-export const counterOf = (meter: Meter, metric: Names<'counter'>) =>
-  meter.createCounter(SAGA_METRICS[metric].name, SAGA_METRICS[metric]);
-export const histogramOf = (meter: Meter, metric: Names<'histogram'>) =>
-  meter.createHistogram(SAGA_METRICS[metric].name, SAGA_METRICS[metric]);
-export const gaugeOf = (meter: Meter, metric: Names<'gauge'>) =>
-  meter.createObservableGauge(SAGA_METRICS[metric].name, SAGA_METRICS[metric]);
+/** The instruments of all metrics of a kind, by the names of the table. */
+function instrumentsOf<K extends Kind, I>(kind: K, create: (metric: Metric) => I): Instruments<K, I> {
+  const metrics = Object.entries<Metric>(SAGA_METRICS).filter(([, metric]) => metric.kind === kind);
+  return Object.fromEntries(metrics.map(([name, metric]) => [name, create(metric)])) as Instruments<K, I>;
+}
+
+export const countersOf = (meter: Meter) =>
+  instrumentsOf('counter', (metric) => meter.createCounter(metric.name, metric));
+export const histogramsOf = (meter: Meter) =>
+  instrumentsOf('histogram', (metric) => meter.createHistogram(metric.name, metric));
+export const gaugesOf = (meter: Meter) =>
+  instrumentsOf('gauge', (metric) => meter.createObservableGauge(metric.name, metric));

@@ -14,7 +14,7 @@ import type { AttemptWatch, MeasuredAttempt, StartWatch } from '../engine/observ
 import type { ObservedSaga } from '../engine/observe/observed-changes.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { NewSaga } from '../engine/ports/stored-saga.js';
-import { ATTRIBUTE, errorIn, kindOf, outcomeOf, sagaAttributes } from './saga-attributes.js';
+import { ATTRIBUTE, errorIn, attemptKindOf, outcomeOf, sagaAttributes } from './saga-attributes.js';
 import { contextOfSaga, contextOfStarter, traceparentOfSpan } from './span-context.js';
 
 const OPERATION = { run: 'step', compensate: 'compensate', probe: 'probe' } as const;
@@ -62,7 +62,7 @@ export class SagaTracer {
 
   attempting(made: MeasuredAttempt): AttemptWatch {
     const { saga, step, index, method, attempt } = made;
-    const kind = kindOf(made);
+    const kind = attemptKindOf(made);
     const parent = contextOfSaga(saga);
     const attributes = {
       ...sagaAttributes(saga),

@@ -3,7 +3,7 @@ import type { EngineLog } from '../engine/ports/engine-log.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { SagaStats } from '../nest/views/saga-stats.js';
 import { ATTRIBUTE } from './saga-attributes.js';
-import { gaugeOf } from './saga-metrics.js';
+import { gaugesOf } from './saga-metrics.js';
 import { needsOperator } from '../machine/saga-state.js';
 
 /** Reports how things stand in the database, which is asked once for each collection, and not by two at once. */
@@ -22,18 +22,7 @@ export class StateGauges {
     private readonly stats: () => Promise<SagaStats>,
     private readonly log: EngineLog,
   ) {
-    this.gauges = {
-      active: gaugeOf(meter, 'active'),
-      stuck: gaugeOf(meter, 'stuck'),
-      due: gaugeOf(meter, 'due'),
-      oldestDue: gaugeOf(meter, 'oldestDue'),
-      overdue: gaugeOf(meter, 'overdue'),
-      pausedSteps: gaugeOf(meter, 'pausedSteps'),
-      outboxLag: gaugeOf(meter, 'outboxLag'),
-      outboxWaiting: gaugeOf(meter, 'outboxWaiting'),
-      outboxDead: gaugeOf(meter, 'outboxDead'),
-      timelineGuard: gaugeOf(meter, 'timelineGuard'),
-    };
+    this.gauges = gaugesOf(meter);
   }
 
   start(): void {

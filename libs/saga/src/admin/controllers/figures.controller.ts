@@ -2,10 +2,10 @@ import { Get, Inject, Query, Req } from '@nestjs/common';
 import type { SagaStats } from '../../nest/views/saga-stats.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup } from '../api-docs.js';
+import { ApiGroup, dto, field } from '../api-docs.js';
 import { Route } from '../dto/error.dto.js';
-import { AdminContextDto, RatesDto, StatsDto } from '../dto/figures.dto.js';
-import { type Query as RatesQuery, sagaOf } from '../read-query.js';
+import { RatesDto, StatsDto } from '../dto/figures.dto.js';
+import { type QueryString, sagaOf } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 import { LONGEST_RATES, MOST_BUCKETS, type Rates, SagaRates } from '../saga-rates.js';
 
@@ -16,6 +16,15 @@ export interface AdminContext {
   readonly sagas: readonly string[];
   readonly bulk: boolean;
 }
+
+const AdminContextDto = dto<AdminContext>('AdminContextDto', {
+  operator: field.optional(
+    field.text('The operator, if the application identifies one. If absent, send `by` with each action.'),
+  ),
+  title: field.optional(field.text()),
+  sagas: field.texts('The names of the sagas that this operator may see.'),
+  bulk: field.flag('Whether this operator may act on all sagas that match a filter.'),
+});
 
 /** Figures. */
 @ApiGroup()
@@ -78,7 +87,7 @@ export class AdminFiguresController {
   })
   async rates(@Query() query: unknown, @Req() request: unknown): Promise<Rates> {
     await this.access.demand({ kind: 'look', ...sagaOf(query) }, request);
-    const asked = this.figures.read(query as RatesQuery);
+    const asked = this.figures.read(query as QueryString);
     const rates = await this.figures.rates(asked);
     const names = rates.buckets.flatMap(({ sagas }) => sagas.map((one) => one.saga));
     const seen = new Set(await this.access.visible(names, (name) => name, request));

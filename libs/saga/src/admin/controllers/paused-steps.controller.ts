@@ -3,9 +3,8 @@ import type { Page } from '../../nest/calls/saga-filter.js';
 import type { PausedStep } from '../../nest/views/paused-step.js';
 import { AdminAccess, askedAction } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup } from '../api-docs.js';
-import { Route } from '../dto/error.dto.js';
-import { OperatorOfStepDto, PausedStepsDto, StepDoneDto } from '../dto/paused-step.dto.js';
+import { ApiGroup, dto, field } from '../api-docs.js';
+import { Route, WHO } from '../dto/error.dto.js';
 import { readBody } from '../read-body.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
@@ -14,6 +13,26 @@ import { withoutUndefined } from '../../shared/without-undefined.js';
 export interface AdminPausedStep extends PausedStep {
   readonly actions: readonly 'resumeStep'[];
 }
+
+const PausedStepsDto = dto<Pick<Page<AdminPausedStep>, 'items' | 'unreachable'>>('PausedStepsDto', {
+  items: field.list(
+    dto<AdminPausedStep>('PausedStepDto', {
+      saga: field.text('The name of the saga.'),
+      step: field.text('The name of the step.'),
+      since: field.time(),
+      by: field.optional(field.text('The operator who paused it.')),
+      reason: field.optional(field.text()),
+      resumed: field.optional(field.record('Present once it was resumed: at, by, reason.')),
+      shards: field.optional(field.texts('In an application with shards: those on which it is paused.')),
+      actions: field.texts('The actions that this operator may take now.'),
+    }),
+  ),
+  unreachable: field.optional(field.texts('The shards that could not be reached: their pauses are missing.')),
+});
+
+const OperatorOfStepDto = dto<typeof WHO>('OperatorOfStepDto', WHO);
+
+const StepDoneDto = dto<{ done: true }>('StepDoneDto', { done: field.flag() });
 
 const STEP = { saga: 'The name of the saga.', step: 'The name of the step.' };
 /** So many pauses that are over, at most. */

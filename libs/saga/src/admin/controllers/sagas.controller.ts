@@ -3,19 +3,20 @@ import type { Observable } from 'rxjs';
 import type { RollbackPlan } from '../../nest/views/rollback-plan.js';
 import type { Page } from '../../nest/calls/saga-filter.js';
 import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
+import { PAGE_SIZE } from '../../shared/page-size.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
 import { ApiGroup } from '../api-docs.js';
 import { MayLook } from '../may-look.guard.js';
 import { Route } from '../dto/error.dto.js';
 import { DrawingDto, HistoryEntryDto, RollbackPlanDto, SagaDto, SagaPageDto } from '../dto/saga.dto.js';
-import { LONGEST_PAGE, type Query as QueryString, readListQuery, readWait, sagaOf } from '../read-query.js';
+import { type QueryString, readListQuery, readWait, sagaOf } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 import {
   type AdminHistoryEntry,
   type AdminSaga,
   type AdminSummary,
-  type SagaEvent,
+  type SentSaga,
   SagaViews,
 } from '../saga-views.js';
 import type { SagaDrawing } from '../saga-drawing.js';
@@ -53,7 +54,7 @@ export class AdminSagasController {
       waitingFor: { description: 'The name of a signal that a step waits for.' },
       overdue: { type: 'boolean', description: 'Whether the saga is, or ended, past its `sla`.' },
       errorCode: { description: 'The code of the error of the failure, or of a recent attempt.' },
-      limit: { type: 'integer', minimum: 1, maximum: LONGEST_PAGE, default: 50 },
+      limit: { type: 'integer', minimum: 1, maximum: PAGE_SIZE.longestOverRest, default: PAGE_SIZE.usual },
       cursor: { description: 'The `next` of the previous page.' },
     },
     answer: SagaPageDto,
@@ -101,7 +102,7 @@ export class AdminSagasController {
     answer: SagaDto,
     errors: [404],
   })
-  events(@Param('id') id: string, @Req() request: unknown): Observable<SagaEvent> {
+  events(@Param('id') id: string, @Req() request: unknown): Observable<SentSaga> {
     return this.views.events(id, request);
   }
 

@@ -6,9 +6,8 @@ import { shown } from '../../shared/shown-value.js';
 import { AdminAccess, askedAction } from '../admin-access.js';
 import type { OperatorAction } from '../admin.options.js';
 import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup } from '../api-docs.js';
-import { Route } from '../dto/error.dto.js';
-import { OperatorOfScheduleDto, ScheduleDto, TriggeredDto, ScheduleDoneDto } from '../dto/schedule.dto.js';
+import { ApiGroup, dto, field } from '../api-docs.js';
+import { Route, WHO } from '../dto/error.dto.js';
 import { readBody } from '../read-body.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
@@ -20,6 +19,29 @@ export interface AdminSchedule extends ScheduleStatus {
 
 const ACTIONS = ['pause', 'resume', 'trigger'] as const satisfies OperatorAction[];
 type ScheduleAction = (typeof ACTIONS)[number];
+
+const ScheduleDto = dto<AdminSchedule>('ScheduleDto', {
+  saga: field.text('The name of the saga that it starts.'),
+  cron: field.text(undefined, '0 2 * * *'),
+  timezone: field.text(undefined, 'Europe/Berlin'),
+  overlap: field.oneOf(['skip', 'queue', 'allow']),
+  catchUp: field.oneOf(['none', 'last', 'all']),
+  next: field.optional(field.time('Absent while it is paused.')),
+  last: field.optional(
+    field.record('The saga that was started last: sagaId, at, triggered, and its status until it has ended.'),
+  ),
+  skippedAt: field.optional(
+    field.time('The last time at which no saga was started because an earlier one had not ended.'),
+  ),
+  paused: field.optional(field.record('Present while it is paused: at, by, reason.')),
+  actions: field.texts('The actions that this operator may take now.'),
+});
+
+const OperatorOfScheduleDto = dto<typeof WHO>('OperatorOfScheduleDto', WHO);
+
+const ScheduleDoneDto = dto<{ done: true }>('ScheduleDoneDto', { done: field.flag() });
+
+const TriggeredDto = dto<{ id: string }>('TriggeredDto', { id: field.text('The id of the saga.') });
 
 const SAGA = { saga: 'The name of the saga.' };
 

@@ -4,9 +4,8 @@ import type { StartOptions } from '../../nest/calls/start-options.js';
 import { shown } from '../../shared/shown-value.js';
 import { AdminAccess, askedAction } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup } from '../api-docs.js';
+import { ApiGroup, dto, field } from '../api-docs.js';
 import { Route } from '../dto/error.dto.js';
-import { StartAnswerDto, StartDto } from '../dto/start.dto.js';
 import { readBody } from '../read-body.js';
 import { readTime, sagaOf } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
@@ -18,6 +17,30 @@ export interface StartAnswer {
   readonly id: string;
   readonly created: boolean;
 }
+
+interface StartBody extends Pick<StartOptions, (typeof FIELDS)[number]> {
+  saga: string;
+  input?: unknown;
+}
+
+/** A saga to start. */
+const StartDto = dto<StartBody>('StartDto', {
+  saga: field.text('The name of the saga, which starts in its highest version.', 'place-order'),
+  input: field.optional(field.object('The input. It is validated as the saga says.')),
+  id: field.optional(field.uuid('The id of the saga. Default: a new UUIDv7.')),
+  correlationId: field.optional(
+    field.text('The correlation id, unique per saga name, such as the number of an order. Default: the id.'),
+  ),
+  priority: field.optional({ type: 'integer', minimum: 0, maximum: 100, default: 0 }),
+  delay: field.optional(field.text('The delay before the saga begins. Default: none.', '10s')),
+  startAt: field.optional(field.time('The time at which the saga begins. It excludes `delay`.')),
+  tags: field.optional(field.tags()),
+});
+
+const StartAnswerDto = dto<StartAnswer>('StartAnswerDto', {
+  id: field.uuid('The id of the saga.'),
+  created: field.flag('false: the saga already existed, and was started with the same input.'),
+});
 
 /** Starting sagas by their names, for programs in any language. */
 @ApiGroup()

@@ -1,19 +1,45 @@
 import { Get, Inject, Query, Req } from '@nestjs/common';
 import { DECISION_CALLS, type DecisionCall } from '../../engine/ports/call-table.js';
 import type { Page } from '../../nest/calls/saga-filter.js';
-import type { ApprovalTask } from '../../nest/views/approval-task.js';
+import type { ApprovalTask, TaskApproval } from '../../nest/views/approval-task.js';
+import { PAGE_SIZE } from '../../shared/page-size.js';
 import { AdminAccess } from '../admin-access.js';
 import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup } from '../api-docs.js';
+import { ApiGroup, dto, field } from '../api-docs.js';
 import { Route } from '../dto/error.dto.js';
-import { TaskPageDto } from '../dto/task.dto.js';
-import { LONGEST_PAGE, type Query as QueryString, readTaskQuery, sagaOf } from '../read-query.js';
+import { type QueryString, readTaskQuery, sagaOf } from '../read-query.js';
 import { SafeHeaders } from '../safe-headers.decorator.js';
 
 /** A step that waits for approval, and what the operator who looks may do with it. */
 export interface AdminTask extends ApprovalTask {
   readonly actions: readonly DecisionCall[];
 }
+
+const TaskApprovalDto = dto<TaskApproval>('TaskApprovalDto', {
+  by: field.text('The operator who approved.'),
+  comment: field.optional(field.text()),
+  at: field.time(),
+});
+
+const TaskDto = dto<AdminTask>('TaskDto', {
+  id: field.text('The id of the saga.'),
+  saga: field.text('The name of the saga.'),
+  version: field.number(),
+  correlationId: field.text(),
+  tags: field.tags(),
+  step: field.text('The step to approve or reject.'),
+  since: field.time('Since when the step waits.'),
+  until: field.optional(field.time('Absent if it waits without a limit.')),
+  quorum: field.number('The number of operators who have to approve it.'),
+  approvals: field.list(TaskApprovalDto, 'Those who have approved it, in their order.'),
+  actions: field.texts('The actions that this operator may take now.'),
+});
+
+const TaskPageDto = dto<Omit<Page<AdminTask>, 'asOf'>>('TaskPageDto', {
+  items: field.list(TaskDto),
+  next: field.optional(field.text('The `cursor` of the next page. Absent on the last page.')),
+  unreachable: field.optional(field.texts('The shards that could not be reached: their steps are missing.')),
+});
 
 /** The steps that wait for approval. */
 @ApiGroup()
@@ -36,7 +62,7 @@ export class AdminTasksController {
         isArray: true,
         description: 'A tag as key:value. If given several times, a saga must have all of the tags.',
       },
-      limit: { type: 'integer', minimum: 1, maximum: LONGEST_PAGE, default: 50 },
+      limit: { type: 'integer', minimum: 1, maximum: PAGE_SIZE.longestOverRest, default: PAGE_SIZE.usual },
       cursor: { description: 'The `next` of the previous page.' },
     },
     answer: TaskPageDto,

@@ -1,107 +1,72 @@
-import { ApiField } from '../api-docs.js';
+import type { SagaStats } from '../../nest/views/saga-stats.js';
+import type { SagaRate, StepRate } from '../../store/postgres/read/postgres-rates.js';
+import { dto, field } from '../api-docs.js';
+import type { AdminDefinition } from '../saga-drawing.js';
+import type { RateBucket, Rates } from '../saga-rates.js';
 
 /** A saga's definition, with the positions of its steps and a Mermaid flowchart. */
-export class DefinitionDto {
-  @ApiField({}) name!: string;
-  @ApiField({ type: 'integer' }) version!: number;
-  @ApiField({ type: 'object', isArray: true }) steps!: readonly object[];
-  @ApiField({ type: 'object', isArray: true }) edges!: readonly object[];
-  @ApiField({ type: 'object', additionalProperties: true }) layout!: object;
-  @ApiField({}) mermaid!: string;
-}
+export const DefinitionDto = dto<
+  Pick<AdminDefinition, 'name' | 'version' | 'steps' | 'edges' | 'layout' | 'mermaid'>
+>('DefinitionDto', {
+  name: field.text(),
+  version: field.whole(),
+  steps: field.objects(),
+  edges: field.objects(),
+  layout: field.record(),
+  mermaid: field.text(),
+});
 
-export class AdminContextDto {
-  @ApiField({
-    required: false,
-    description: 'The operator, if the application identifies one. If absent, send `by` with each action.',
-  })
-  operator?: string;
-  @ApiField({ required: false }) title?: string;
-  @ApiField({
-    type: 'string',
-    isArray: true,
-    description: 'The names of the sagas that this operator may see.',
-  })
-  sagas!: readonly string[];
-  @ApiField({ description: 'Whether this operator may act on all sagas that match a filter.' })
-  bulk!: boolean;
-}
+export const StatsDto = dto<SagaStats>('StatsDto', {
+  at: field.time(),
+  sagas: field.objects('The counts of unfinished sagas, by name, version and status.'),
+  due: field.whole(),
+  oldestDue: field.optional(field.time()),
+  overdue: field.whole(),
+  pausedSteps: field.objects('The steps that are paused for all sagas of a name: saga and step.'),
+  outbox: field.optional(field.record()),
+  timelineGuard: field.optional(
+    field.oneOf(['on', 'off'], '`off` if the promotion of a standby is not noticed.'),
+  ),
+  unreachable: field.optional(
+    field.texts('The shards that cannot be reached: they are not counted. Absent if all are counted.'),
+  ),
+});
 
-export class StatsDto {
-  @ApiField({ format: 'date-time' }) at!: Date;
-  @ApiField({
-    type: 'object',
-    isArray: true,
-    description: 'The counts of unfinished sagas, by name, version and status.',
-  })
-  sagas!: readonly object[];
-  @ApiField({ type: 'integer' }) due!: number;
-  @ApiField({ required: false, format: 'date-time' }) oldestDue?: Date;
-  @ApiField({ type: 'integer' }) overdue!: number;
-  @ApiField({
-    type: 'object',
-    isArray: true,
-    description: 'The steps that are paused for all sagas of a name: saga and step.',
-  })
-  pausedSteps!: readonly object[];
-  @ApiField({ required: false, type: 'object', additionalProperties: true }) outbox?: object;
-  @ApiField({
-    required: false,
-    type: 'string',
-    isArray: true,
-    description: 'The shards that cannot be reached: they are not counted. Absent if all are counted.',
-  })
-  unreachable?: readonly string[];
-}
+const SagaRateDto = dto<SagaRate>('SagaRateDto', {
+  saga: field.text(),
+  started: field.whole(),
+  completed: field.whole(),
+  turnedBack: field.whole(),
+  needPerson: field.whole(),
+  aborted: field.whole(),
+  p50: field.optional(
+    field.number('The p50 of the milliseconds from start to end, of the sagas that ended.'),
+  ),
+  p95: field.optional(field.number()),
+});
 
-export class SagaRateDto {
-  @ApiField({}) saga!: string;
-  @ApiField({ type: 'integer' }) started!: number;
-  @ApiField({ type: 'integer' }) completed!: number;
-  @ApiField({ type: 'integer' }) turnedBack!: number;
-  @ApiField({ type: 'integer' }) needPerson!: number;
-  @ApiField({ type: 'integer' }) aborted!: number;
-  @ApiField({
-    required: false,
-    description: 'The p50 of the milliseconds from start to end, of the sagas that ended.',
-  })
-  p50?: number;
-  @ApiField({ required: false }) p95?: number;
-}
+const StepRateDto = dto<StepRate>('StepRateDto', {
+  step: field.text(),
+  runs: field.whole(),
+  failures: field.whole(),
+  p50: field.optional(field.number('The p50 of the milliseconds from the first attempt to the result.')),
+  p95: field.optional(field.number()),
+});
 
-export class StepRateDto {
-  @ApiField({}) step!: string;
-  @ApiField({ type: 'integer' }) runs!: number;
-  @ApiField({ type: 'integer' }) failures!: number;
-  @ApiField({
-    required: false,
-    description: 'The p50 of the milliseconds from the first attempt to the result.',
-  })
-  p50?: number;
-  @ApiField({ required: false }) p95?: number;
-}
-
-export class RateBucketDto {
-  @ApiField({ format: 'date-time' }) from!: Date;
-  @ApiField({
-    description: 'False if more sagas were started than are read. The figures are then of the first ones.',
-  })
-  complete!: boolean;
-  @ApiField({ type: [SagaRateDto] }) sagas!: readonly SagaRateDto[];
-  @ApiField({ type: [StepRateDto], description: 'The figures of the steps, if the query names one saga.' })
-  steps!: readonly StepRateDto[];
-}
+const RateBucketDto = dto<RateBucket>('RateBucketDto', {
+  from: field.time(),
+  complete: field.flag(
+    'False if more sagas were started than are read. The figures are then of the first ones.',
+  ),
+  sagas: field.list(SagaRateDto),
+  steps: field.list(StepRateDto, 'The figures of the steps, if the query names one saga.'),
+});
 
 /** Rates of sagas by the time at which they were started. */
-export class RatesDto {
-  @ApiField({ format: 'date-time' }) from!: Date;
-  @ApiField({ format: 'date-time' }) to!: Date;
-  @ApiField({
-    required: false,
-    format: 'date-time',
-    description: 'The time whose commits they show. Absent if they are from the primary.',
-  })
-  asOf?: Date;
-  @ApiField({ description: 'The length of each bucket in milliseconds.' }) bucket!: number;
-  @ApiField({ type: [RateBucketDto] }) buckets!: readonly RateBucketDto[];
-}
+export const RatesDto = dto<Rates>('RatesDto', {
+  from: field.time(),
+  to: field.time(),
+  asOf: field.optional(field.time('The time whose commits they show. Absent if they are from the primary.')),
+  bucket: field.number('The length of each bucket in milliseconds.'),
+  buckets: field.list(RateBucketDto),
+});

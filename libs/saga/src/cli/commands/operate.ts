@@ -18,7 +18,7 @@ import { operating } from '../session.js';
 import { type OperatorSession, SAGA_OPTIONS } from '../operator-session.js';
 import { BY_OPTION, OPERATOR_OPTIONS, operatorOptionsOf, userOf } from '../operator.js';
 import { rollbackLines, withoutResults } from '../text/rollback-text.js';
-import { headOf } from '../text/saga-page.js';
+import { headLines } from '../text/saga-page.js';
 import { paintOn } from '../text/style.js';
 import { readTarget, TARGET } from '../target.js';
 import type { Terminal } from '../terminal.js';
@@ -216,7 +216,7 @@ async function aboutOne(
   terminal: Terminal,
 ): Promise<string[]> {
   const saga = await sagas.get(target);
-  const head = headOf(saga, { paint: paintOn(terminal), now: running.engine.now() });
+  const head = headLines(saga, { paint: paintOn(terminal), now: running.engine.now() });
   return factsOf(name).compensates
     ? [...head, '', ...rollbackLines(await sagas.previewRollback(target))]
     : head;

@@ -1,5 +1,5 @@
 import type { SagaFailure } from '../../definition/types/saga-failure.js';
-import type { SagaOutcome } from '../../nest/views/saga-snapshot.js';
+import type { ProgressSnapshot, SagaOutcome } from '../../nest/views/saga-snapshot.js';
 import { oneLine } from '../../shared/one-line.js';
 import { EXIT } from '../command.js';
 
@@ -17,4 +17,13 @@ export function exitOf({ status }: Pick<SagaOutcome, 'status'>): number {
 
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
+}
+
+/** What a step reported of its progress, in words: `43 %, line 4,300`. */
+export function describeProgress({
+  percent,
+  message,
+}: Pick<ProgressSnapshot, 'percent' | 'message'>): string {
+  const done = percent === undefined ? undefined : `${Math.floor(percent)} %`;
+  return [done, message && oneLine(message)].filter(Boolean).join(', ');
 }

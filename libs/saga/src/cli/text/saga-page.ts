@@ -1,13 +1,17 @@
-import { describeProgress } from '../../nest/views/describe-progress.js';
 import { describeWait } from '../../nest/views/waiting-for.js';
 import type { HistoryEntry } from '../../nest/views/saga-history.js';
-import type { LostAttemptSnapshot, SagaSnapshot, StepSnapshot } from '../../nest/views/saga-snapshot.js';
+import {
+  type LostAttemptSnapshot,
+  mapPayloads,
+  type SagaSnapshot,
+  type StepSnapshot,
+} from '../../nest/views/saga-snapshot.js';
 import { type TimelineEntry, timelineOf } from '../../nest/views/timeline.js';
 import { durationText, fromNow } from '../../shared/duration-text.js';
 import { oneLine } from '../../shared/one-line.js';
 import { columns } from './columns.js';
 import { lookOf, type Paint, SIGNS } from './style.js';
-import { counted, failureText } from './format.js';
+import { counted, describeProgress, failureText } from './format.js';
 
 export interface PageOptions {
   readonly paint: Paint;
@@ -20,7 +24,7 @@ export interface PageOptions {
 /** A saga as one page of text. */
 export function pageOf(saga: SagaSnapshot, history: readonly HistoryEntry[], options: PageOptions): string[] {
   return [
-    ...headOf(saga, options),
+    ...headLines(saga, options),
     '',
     options.paint('bold', 'Steps'),
     ...stepLines(saga, options),
@@ -30,7 +34,7 @@ export function pageOf(saga: SagaSnapshot, history: readonly HistoryEntry[], opt
   ];
 }
 
-export function headOf(saga: SagaSnapshot, { paint, now, payloads }: PageOptions): string[] {
+export function headLines(saga: SagaSnapshot, { paint, now, payloads }: PageOptions): string[] {
   const { failure, waitingFor, lockedBy, parent, tags, finishedAt, overdue, slaAt } = saga;
   const label = `${saga.saga}@${saga.version}`;
   const fields: [string, string | false | undefined][] = [
@@ -174,10 +178,10 @@ function payloadText(payload: unknown): string {
 }
 
 /** Without what it and its steps were given, and gave. */
-export function withoutPayloads({ input: _, startedInput: __, steps, ...saga }: SagaSnapshot): object {
-  return { ...saga, steps: steps.map(stepWithoutPayload) };
-}
-
-function stepWithoutPayload({ result: _, items, ...step }: StepSnapshot): object {
-  return { ...step, ...(items && { items: items.map(stepWithoutPayload) }) };
+export function withoutPayloads(saga: SagaSnapshot): SagaSnapshot {
+  return mapPayloads(
+    saga,
+    () => undefined,
+    () => undefined,
+  );
 }

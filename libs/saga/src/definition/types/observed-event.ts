@@ -1,4 +1,4 @@
-import { ENDED, type SagaStatus, type StatusOf } from './saga-status.js';
+import { ENDED_STATUSES, type SagaStatus, type StatusOf } from './saga-status.js';
 import type { SagaFailure, SerializedError } from './saga-failure.js';
 
 /** The properties of the saga in every event. */
@@ -81,7 +81,7 @@ export type ObservedEvent<Type extends ObservedEventType = ObservedEventType> = 
 
 /** Whether the saga has ended with this event, which has the name of the status. */
 export function isEnd(event: ObservedEvent): event is ObservedEvent<StatusOf<'ended'>> {
-  return (ENDED as readonly string[]).includes(event.type);
+  return (ENDED_STATUSES as readonly string[]).includes(event.type);
 }
 
 const TYPES: Record<ObservedEventType, true> = {

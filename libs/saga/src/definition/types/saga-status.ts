@@ -42,7 +42,7 @@ function statusesOf(...groups: StatusGroup[]): readonly SagaStatus[] {
 
 export const IN_PROGRESS = statusesOf('moving');
 
-export const ENDED = statusesOf('ended');
+export const ENDED_STATUSES = statusesOf('ended');
 
 /** The statuses at which `wait()` and `outcome()` resolve. */
 export const SETTLED = statusesOf('ended', 'halted');

@@ -4,12 +4,12 @@ import * as kind from '../../definition/options/kinds.js';
 import { type Kind, withDefault } from '../../definition/options/option-reader.js';
 import { isKey, isUuid } from '../../engine/payload/storable-key.js';
 import { KEY_RULE, readTags, TAGS_RULE, type Tags } from '../../engine/payload/tags.js';
+import { PAGE_SIZE } from '../../shared/page-size.js';
 
 // Kinds of values that calls take.
 
 /** The number of items on a page. */
-const LONGEST_PAGE = 1_000;
-export const pageSize = withDefault(kind.count(1, LONGEST_PAGE), 50);
+export const pageSize = withDefault(kind.count(1, PAGE_SIZE.longest), PAGE_SIZE.usual);
 export const CURSOR_RULE = 'give the `next` of the previous page';
 
 export const key = kind.checked<string>(isKey, `give ${KEY_RULE}`);

@@ -16,7 +16,7 @@ import {
   shardsOfTransaction,
 } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ResolvedSagaOptions } from '../saga.options.js';
-import { countsOf, type ShardStatus } from '../views/shard-status.js';
+import { shardCountsOf, type ShardStatus } from '../views/shard-status.js';
 import type { PlacedSaga, PlaceRequest, ShardCalls } from './shard-calls.js';
 import type { ShardRuntime } from './shard-runtime.js';
 
@@ -143,7 +143,7 @@ async function statusOf(runtime: ShardRuntime): Promise<ShardStatus> {
 /** Undefined: the shard cannot be reached, or is lost while they are read. */
 async function countsOn(runtime: ShardRuntime): Promise<ShardStatus['counts']> {
   try {
-    return countsOf(await runtime.shard.calls.stats());
+    return shardCountsOf(await runtime.shard.calls.stats());
   } catch (error) {
     if (!(error instanceof SagaShardUnavailableError || error instanceof SagaUnavailableError)) throw error;
     await runtime.look();

@@ -4,10 +4,12 @@ import type { ShardPlace } from '../application-database.js';
 import type { SharedParts } from '../database-runtime.js';
 import type { Running } from '../running.js';
 import { ApplicationShards } from './application-shards.js';
-import { ShardedCleanup } from './sharded-cleanup.js';
-import { ShardedGraphs } from './sharded-graphs.js';
 import { ShardedRates } from './sharded-rates.js';
 import { ShardedRuntime } from './sharded-runtime.js';
+import type { GraphStore, StoredGraph } from '../../engine/ports/graph-store.js';
+import type { ShardRuntime } from './shard-runtime.js';
+import { LIMIT, type CleanupOptions, type CleanupResult } from '../maintenance/saga.cleanup.js';
+import type { ServiceParts } from '../assemble-engine.js';
 
 /**
  * Makes what a process with several databases uses: an engine, a worker and maintenance for each database, and one engine
@@ -31,4 +33,49 @@ export async function shardedProcess(
     cleanup: new ShardedCleanup(process.all),
     rates: async (ask) => ({ value: await ask(rates) }),
   };
+}
+
+/** The graphs of sagas, as the shard that a saga was read from stores them: revisions are numbered by each shard. */
+class ShardedGraphs implements Pick<GraphStore, 'stored'> {
+  constructor(
+    private readonly shards: readonly ShardRuntime[],
+    private readonly engine: Pick<ShardedEngine, 'shardOf'>,
+  ) {}
+
+  readonly stored: GraphStore['stored'] = async (sagas) => {
+    const stored: StoredGraph[] = [];
+    for (const saga of sagas) {
+      const shard = this.engine.shardOf(saga);
+      const { opened } = this.shards.find((one) => one.shard === shard)!;
+      if (!opened) throw shard.health.error;
+      stored.push(...(await shard.health.guard(() => opened.parts.graphs.stored([saga]))));
+    }
+    return stored;
+  };
+}
+
+/** Deletes ended sagas of all shards, one after the other. */
+class ShardedCleanup implements Pick<ServiceParts['cleanup'], 'cleanup'> {
+  constructor(private readonly shards: readonly ShardRuntime[]) {}
+
+  /** `more` also if a shard cannot be reached. */
+  async cleanup(options: CleanupOptions | undefined): Promise<CleanupResult> {
+    let [deleted, more] = [0, false];
+    for (const { opened, shard } of this.shards) {
+      if (!opened || !shard.health.reachable) {
+        more = true;
+        continue;
+      }
+      // Before anything is deleted, the call itself checks its options.
+      const left = deleted > 0 ? (options?.limit ?? LIMIT) - deleted : 1;
+      const { cleanup } = opened.parts;
+      const result =
+        left > 0
+          ? await cleanup.cleanup(deleted > 0 ? { ...options, limit: left } : options)
+          : await cleanup.cleanup({ ...options, limit: 1, dryRun: true });
+      if (left > 0) deleted += result.deleted;
+      more ||= result.more || (left <= 0 && result.deleted > 0);
+    }
+    return { deleted, more };
+  }
 }

@@ -158,24 +158,7 @@ export interface OvertakenRollback {
 export type SagaSnapshotOf<S> = SagaSnapshot<Serialized<InputOf<S>>, StepSnapshotOf<S>>;
 
 /** The complete state of a saga at one moment. `SagaSnapshotOf` has the types of a saga's class. */
-export interface SagaSnapshot<Input = unknown, Step = StepSnapshot> {
-  /** The id, a UUID. */
-  readonly id: string;
-  /** The saga's name. */
-  readonly saga: string;
-  /** The version of its graph. */
-  readonly version: number;
-  /** The status of the saga. */
-  readonly status: SagaStatus;
-  /**
-   * The direction in which a `stuck`, `suspended` or `paused` saga stopped, and continues after a retry or resume.
-   * `compensating`: a compensation failed, not a step.
-   */
-  readonly heldPhase?: 'running' | 'compensating';
-  /** A number that rises with every change. Pass it as `expects` of an operator action. */
-  readonly revision: number;
-  /** The correlation id, or the id of the saga if it was started without one. */
-  readonly correlationId: string;
+export interface SagaSnapshot<Input = unknown, Step = StepSnapshot> extends Omit<SagaSummary, 'error'> {
   /** The input in its stored form. */
   readonly input: Input;
   /**
@@ -185,10 +168,6 @@ export interface SagaSnapshot<Input = unknown, Step = StepSnapshot> {
   readonly startedInput?: Input;
   /** The priority that the saga was started with, from 0 to 100. */
   readonly priority: number;
-  /** The tags that the saga was started with, as its steps have changed them. */
-  readonly tags: Readonly<Record<string, string>>;
-  /** The names of the steps that are running or next. Empty when the saga has nothing left to do. */
-  readonly step: string;
   /** The steps in the order of the graph. A step that has no record is `pending`. */
   readonly steps: readonly Step[];
   /** 1, and one more after each rollback to a savepoint. */
@@ -215,10 +194,24 @@ export interface SagaSnapshot<Input = unknown, Step = StepSnapshot> {
   readonly overdue: boolean;
   /** The worker that holds the lease. */
   readonly lockedBy?: string;
-  /** The time at which the saga was stored. */
-  readonly createdAt: Date;
-  /** The time of the last change. */
-  readonly updatedAt: Date;
-  /** The time at which the saga ended. Absent if it has not ended. */
-  readonly finishedAt?: Date;
+}
+
+/** The fields whose values come from the application. Any other field has a type. */
+type PayloadsOf<T> = Required<{ [K in keyof T as unknown extends T[K] ? K : never]: unknown }>;
+
+/** Returns a snapshot with other payloads: redacted, or none. A field that holds a payload and is left out does not compile. */
+export function mapPayloads(
+  snapshot: SagaSnapshot,
+  input: (payload: unknown) => unknown,
+  result: (payload: unknown, step: string) => unknown,
+): SagaSnapshot {
+  const ofStep = (step: StepSnapshot): StepSnapshot => {
+    const payloads: PayloadsOf<StepSnapshot> = { result: result(step.result, step.name) };
+    return { ...step, ...payloads, ...(step.items && { items: step.items.map(ofStep) }) };
+  };
+  const payloads: PayloadsOf<SagaSnapshot> = {
+    input: input(snapshot.input),
+    startedInput: input(snapshot.startedInput),
+  };
+  return { ...snapshot, ...payloads, steps: snapshot.steps.map(ofStep) };
 }

@@ -27,7 +27,7 @@ export interface ShardStatus {
   };
 }
 
-export function countsOf({ sagas, due, overdue }: StoreStats): NonNullable<ShardStatus['counts']> {
+export function shardCountsOf({ sagas, due, overdue }: StoreStats): NonNullable<ShardStatus['counts']> {
   const sum = (some: StoreStats['sagas']) => some.reduce((total, { count }) => total + count, 0);
   return {
     unfinished: sum(sagas),

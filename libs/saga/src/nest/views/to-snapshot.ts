@@ -12,8 +12,8 @@ import type {
   SagaSummary,
   StepSnapshot,
 } from './saga-snapshot.js';
-import type { StepReports } from '../../engine/ports/step-reports.js';
-import { reportedOf, reportsOf } from './step-reports.js';
+import { decodeReports, reportKey, type StepReports } from '../../engine/ports/step-reports.js';
+import type { StepStatus } from '../../definition/types/saga-status.js';
 import { type SnapshotContext, toDate, waitingFor } from './waiting-for.js';
 import { decide } from '../../machine/decide.js';
 import { describeStep } from '../../machine/describe-step.js';
@@ -24,6 +24,40 @@ import { undecidedPivot } from '../../machine/pivots.js';
 import type { ResultsOf } from '../../definition/types/contexts.js';
 import { decodeResults } from '../../engine/payload/decode-results.js';
 import type { SettledSaga } from '../../engine/worker/outcome-waiters.js';
+
+const NO_REPORTS: StepReports = new Map();
+
+/** What the steps of a saga have reported. */
+function reportsOf({ reports }: StoredSaga): StepReports {
+  return reports === undefined ? NO_REPORTS : decodeReports(reports);
+}
+
+/** Whose reports count while a step has this status. What has ended is not in progress any more. */
+const REPORTING: Partial<Record<StepStatus, 'step' | 'compensation'>> = {
+  pending: 'step',
+  running: 'step',
+  waiting: 'step',
+  failed: 'step',
+  compensating: 'compensation',
+  compensation_failed: 'compensation',
+};
+
+/** What a step, or its compensation, reported last in its round. */
+function reportedOf(
+  reports: StepReports,
+  key: string,
+  { status }: StepState,
+  round: number,
+): Pick<StepSnapshot, 'progress' | 'heartbeatAt'> {
+  const kind = reports === NO_REPORTS ? undefined : REPORTING[status];
+  const report = kind && reports.get(reportKey(key, kind));
+  if (report?.round !== round) return {};
+  const { progress, heartbeat } = report;
+  return {
+    ...(progress && { progress: { ...progress, at: new Date(progress.at) } }),
+    ...(heartbeat && { heartbeatAt: new Date(heartbeat.at) }),
+  };
+}
 
 export function toLostAttempt({ startedAt, lostAt, takenOverAt, ...lost }: LostAttempt): LostAttemptSnapshot {
   return {

@@ -1,4 +1,4 @@
-import { ENDED, SETTLED, type SagaStatus } from '../../../definition/types/saga-status.js';
+import { ENDED_STATUSES, SETTLED, type SagaStatus } from '../../../definition/types/saga-status.js';
 import { inList } from '../schema/in-list.js';
 import { aroundSaga } from '../edit/edit.sql.js';
 import { pageOfSagasSql } from './stored-saga.sql.js';
@@ -18,7 +18,7 @@ WHERE id = ANY(ARRAY(
 
 /** Returns sagas that will not change any more, up to $2 bytes. */
 export const endedSql = (schema: string): string =>
-  pageOfSagasSql(schema, settledAmong(schema, ENDED), '$2::bigint');
+  pageOfSagasSql(schema, settledAmong(schema, ENDED_STATUSES), '$2::bigint');
 
 /** Returns sagas that are settled, up to $2 bytes. */
 export const settledSql = (schema: string): string =>

@@ -1,4 +1,4 @@
-import { ENDED } from '../../../../definition/types/saga-status.js';
+import { ENDED_STATUSES } from '../../../../definition/types/saga-status.js';
 import { inList } from '../in-list.js';
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { IS_RAISED, NOT_READ_COMMITTED } from './raised-isolation.js';
@@ -106,7 +106,7 @@ BEGIN
   END IF;
 END $function$`;
 
-const hasEnded = (i: string): string => `${i}.status IN ${inList(ENDED)}`;
+const hasEnded = (i: string): string => `${i}.status IN ${inList(ENDED_STATUSES)}`;
 
 /** When an ended saga hands its lock on, it is not due any more, and its lease ends. */
 const nothingDueIfEnded = (i: string): string =>

@@ -1,4 +1,4 @@
-import { ENDED, IN_PROGRESS } from '../../../../definition/types/saga-status.js';
+import { ENDED_STATUSES, IN_PROGRESS } from '../../../../definition/types/saga-status.js';
 import { inList } from '../in-list.js';
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
 import { PINNED } from './pinned-plan.js';
@@ -75,7 +75,7 @@ BEGIN
       outcome := 'refused';
       elsewhere := EXISTS (SELECT FROM ${schema}.graph g, LATERAL json_array_elements(g.graph -> 'steps') s(step)
         WHERE g.name = saga.name AND given.signal IN (s.step ->> 'signal', s.step ->> 'reply'));
-    ELSIF saga.status IN ${inList(ENDED)} THEN
+    ELSIF saga.status IN ${inList(ENDED_STATUSES)} THEN
       outcome := 'ended';
     ELSE
       outcome := 'kept';

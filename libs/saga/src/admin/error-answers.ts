@@ -1,4 +1,12 @@
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import {
+  type CallHandler,
+  Catch,
+  type ExecutionContext,
+  HttpException,
+  Injectable,
+  type NestInterceptor,
+} from '@nestjs/common';
+import { BaseExceptionFilter } from '@nestjs/core';
 import { catchError, type Observable, throwError } from 'rxjs';
 import { SagaUnavailableError } from '../errors.js';
 import { isOutage } from '../store/postgres/connection/transient-errors.js';
@@ -20,3 +28,10 @@ export class UnavailableInterceptor implements NestInterceptor {
     );
   }
 }
+
+/**
+ * Answers with the status of an exception, of guards too. A filter of the controllers comes before those of the
+ * application, which may answer every exception with 500.
+ */
+@Catch(HttpException)
+export class HttpExceptionFilter extends BaseExceptionFilter<HttpException> {}
