@@ -96,11 +96,14 @@ export function describeSchedules(subject: () => StoreSubject): void {
       const { id } = await started(store(), { name: schedule.saga });
       await put({ ...schedule, last: { id, at: T, triggered: false } });
       const seen: unknown[] = [];
-      const look = () =>
-        store().editSchedule(schedule.saga, (before) => {
-          seen.push(before?.last?.status);
+      const look = async () => {
+        let status: unknown;
+        await store().editSchedule(schedule.saga, (before) => {
+          status = before?.last?.status;
           return undefined;
         });
+        seen.push(status);
+      };
       await look();
       await store().edit({ id }, () => ({
         state: stateOf('stuck', {}, { heldPhase: 'running' }),

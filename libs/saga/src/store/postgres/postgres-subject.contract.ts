@@ -32,16 +32,19 @@ const STEP_TIMES = ['retry_at', 'started_at', 'updated_at'];
 /**
  * A store over a database of its own.
  * @param around what is tested instead, over it
- * @param options of its tables
+ * @param options of its tables, and the address at which the store reaches the database (default: its own)
  */
 export async function postgresSubject(
   around: (store: SagaStore) => SagaStore = (store) => store,
-  options: SagaMigrationsOptions = {},
+  options: SagaMigrationsOptions & { readonly reachedAt?: (url: string) => Promise<string> } = {},
 ): Promise<StoreSubject & { readonly query: (sql: string) => Promise<Record<string, unknown>[]> }> {
   const database = await createTestDatabase();
   const application = await new DataSource({ type: 'postgres', url: database.url }).initialize();
-  const answers = new AnswerSizes(application);
-  const sql = sqlOf(application);
+  const url = await options.reachedAt?.(database.url);
+  const reached =
+    url === undefined ? application : await new DataSource({ type: 'postgres', url }).initialize();
+  const answers = new AnswerSizes(reached);
+  const sql = sqlOf(reached);
   await migrate(sql, SCHEMA, options.partitions ? partitionedNeeds(options.partitions) : undefined);
   const messages: WakeupMessage[] = [];
   const listener = new pg.Client({ connectionString: database.url });
@@ -98,7 +101,7 @@ export async function postgresSubject(
     },
     close: async () => {
       await listener.end();
-      await application.destroy();
+      for (const source of new Set([reached, application])) await source.destroy();
       await database.drop();
     },
   };
