@@ -17,8 +17,8 @@ export const RETENTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leave what belongs to deleted sagas',
-    find: "['step', 'signal', 'operation']",
-    replace: "['step', 'signal']",
+    find: "operation: { sagaId: 'saga_id', removedBy: 'deletion'",
+    replace: "operation: { sagaId: 'saga_id', removedBy: 'time'",
     killers,
   },
   {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { PARTITIONED } from '../../libs/saga/src/store/postgres/schema/tables/table-facts.js';
 import { databaseParts } from './database-parts.js';
 import type { TestApp, TestApps } from './test-app.js';
 
 export const DAY = 86_400_000;
-const TABLES = ['instance', 'step', 'signal', 'operation'];
 
 /** What its workers do once a minute. */
 export async function upkeep(app: TestApp): Promise<void> {
@@ -31,7 +31,7 @@ export class PartitionedTables {
   async make(daysAgo: number): Promise<string> {
     const from = Math.floor((Date.now() - daysAgo * DAY) / DAY) * DAY;
     const name = dayOf(from);
-    for (const table of TABLES)
+    for (const { table } of PARTITIONED)
       await this.apps.sql(
         `DO $$ BEGIN EXECUTE format('CREATE TABLE saga.${table}_${name} PARTITION OF saga.${table} FOR VALUES FROM (%L) TO (%L)',
            saga.partition_bound(${from}), saga.partition_bound(${from + DAY})); END $$`,
@@ -40,7 +40,7 @@ export class PartitionedTables {
   }
 
   async takeAway(name: string): Promise<void> {
-    for (const table of TABLES) await this.apps.sql(`DROP TABLE saga.${table}_${name}`);
+    for (const { table } of PARTITIONED) await this.apps.sql(`DROP TABLE saga.${table}_${name}`);
   }
 
   async of(table = 'instance'): Promise<string[]> {

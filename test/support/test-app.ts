@@ -5,6 +5,7 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { SagaModule, type SagaModuleOptions, SagaService } from '../../libs/saga/src/index.js';
 import { SagaPoller } from '../../libs/saga/src/nest/maintenance/saga.poller.js';
+import { TABLES } from '../../libs/saga/src/store/postgres/schema/tables/table-facts.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
 export interface TestAppOptions {
@@ -32,15 +33,14 @@ export interface TestApp {
 @Module({})
 class TestModule {}
 
-const SAGA_TABLES = [
-  ...['instance', 'step', 'signal', 'operation', 'task', 'deleted', 'graph'],
-  ...['rate_limit', 'rate_time', 'concurrency', 'schedule', 'step_pause', 'outbox', 'inbox'],
-];
+/** Tables with rows that a schema always has, or that describe it. */
+const KEPT = ['shard', 'outbox_lane', 'relay', 'partitioning'];
+const CLEARED = Object.keys(TABLES).filter((table) => !KEPT.includes(table));
 /**
  * The tables of all schemas with sagas. Of a few rows, DELETE is much faster than TRUNCATE, which makes new
  * files.
  */
-const TABLES = `
+const CLEARED_TABLES = `
   SELECT format('%I.%I', n.nspname, c.relname) AS name, pg_relation_size(c.oid) > 1000000 AS large
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relname = ANY ($1) AND c.relkind IN ('r', 'p')
@@ -125,7 +125,7 @@ export class TestApps {
 
   private async clear(): Promise<void> {
     await Promise.all([...this.apps].map((app) => app.close()));
-    const tables = await this.sql<{ name: string; large: boolean }>(TABLES, [SAGA_TABLES]);
+    const tables = await this.sql<{ name: string; large: boolean }>(CLEARED_TABLES, [CLEARED]);
     const large = tables.filter((table) => table.large).map(({ name }) => name);
     const small = tables.filter((table) => !table.large).map(({ name }) => name);
     const statements = small.map((name) => `DELETE FROM ${name}`);

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { FinishedIndex } from '../../../libs/saga/src/store/postgres/setup/finished-index.js';
-import { PARTITIONED } from '../../../libs/saga/src/store/postgres/schema/functions/partition.function.js';
+import { PARTITIONED } from '../../../libs/saga/src/store/postgres/schema/tables/table-facts.js';
 import { migrate } from '../../../libs/saga/src/store/postgres/setup/migrate.js';
 import { partitionedNeeds } from '../../../libs/saga/src/store/postgres/setup/needs.js';
 import { PostgresCleanup } from '../../../libs/saga/src/store/postgres/cleanup/postgres-cleanup.js';

@@ -2,13 +2,13 @@ import { INBOX_FUNCTIONS, inboxForgetFunction } from './functions/inbox.function
 import { publishFunction } from './functions/publish.function.js';
 import { RELAY_FUNCTIONS, relayFunctions } from './functions/relay.function.js';
 import { ORDER_COLUMNS } from './functions/relay-order.js';
+import { MESSAGING_TABLES } from './tables/table-facts.js';
 import { LANES } from '../outbox/outbox-lanes.js';
 import { wakeupChannel } from '../connection/wakeup-channel.js';
 import type { MigrationSql } from './migration-sql.js';
 
 /** All functions of the outbox and the inbox. */
 export const MESSAGING_FUNCTIONS = ['publish', ...RELAY_FUNCTIONS, ...INBOX_FUNCTIONS];
-export const MESSAGING_TABLES: readonly string[] = ['outbox', 'outbox_lane', 'relay', 'inbox'];
 
 /**
  * The outbox and the inbox, which participants without sagas have as well. Idempotent, so that it may be applied by

@@ -26,6 +26,7 @@ import { limitTables } from './tables/limits.table.js';
 import { partTables } from './tables/parts-of-sagas.table.js';
 import { scheduleAndPauseTables } from './tables/schedules-and-pauses.table.js';
 import { shardTables } from './tables/shards.table.js';
+import { SAGA_TABLES } from './tables/table-facts.js';
 import { wakeupChannel } from '../connection/wakeup-channel.js';
 import type { MigrationSql } from './migration-sql.js';
 
@@ -73,25 +74,6 @@ export const SAGA_FUNCTIONS = [
     'sweep_slots',
     'shard_closed',
   ],
-];
-
-/** In the order in which they are created. */
-export const SAGA_TABLES: readonly string[] = [
-  'instance',
-  'step',
-  'signal',
-  'operation',
-  'task',
-  'deleted',
-  'concurrency',
-  'step_limit',
-  'step_slot',
-  'rate_limit',
-  'rate_time',
-  'graph',
-  'schedule',
-  'shard',
-  'step_pause',
 ];
 
 /**

@@ -1,9 +1,10 @@
 import * as kind from '../../../definition/options/kinds.js';
 import type { MigrationInterface, QueryRunner } from '../typeorm/typeorm-types.js';
 import { type BuildMark, buildMark } from './build-mark.js';
-import { FIRST_MONDAY, PARTITIONED } from './functions/partition.function.js';
+import { FIRST_MONDAY } from './functions/partition.function.js';
 import { partitionTables } from './partition-tables.sql.js';
 import { DEFAULT_SCHEMA } from './saga-entities.js';
+import { PARTITIONED, PARTITIONING_TABLES } from './tables/table-facts.js';
 
 /** How long a partition is, in ms. */
 export const PERIODS = { daily: 86_400_000, weekly: 7 * 86_400_000 } as const;
@@ -45,7 +46,7 @@ export abstract class PartitionSagaTables implements MigrationInterface {
     const sql = partitionTables(this.schema);
     const tables = new SagaTables(queryRunner, this.schema);
     await this.run(queryRunner, sql.tables);
-    for (const table of ['correlation', 'partitioning']) await tables.grantAs('instance', table);
+    for (const table of PARTITIONING_TABLES) await tables.grantAs('instance', table);
     await this.run(queryRunner, sql.functions);
     const isEmpty = await tables.isEmpty('instance');
     const period = PERIODS[this.partitions];

@@ -1,8 +1,9 @@
-import { MESSAGING_FUNCTIONS, MESSAGING_TABLES } from '../schema/create-messaging-tables.js';
-import { SAGA_FUNCTIONS, SAGA_TABLES } from '../schema/create-saga-tables.js';
+import { MESSAGING_FUNCTIONS } from '../schema/create-messaging-tables.js';
+import { SAGA_FUNCTIONS } from '../schema/create-saga-tables.js';
 import { PARTITION_FUNCTIONS } from '../schema/functions/partition.function.js';
 import type { Partitions } from '../schema/partition-saga-tables.js';
 import { messagingMigrations, sagaMigrations } from '../schema/saga-migrations.js';
+import { MESSAGING_TABLES, PARTITIONING_TABLES, SAGA_TABLES } from '../schema/tables/table-facts.js';
 import type { Sql } from '../connection/sql.js';
 
 /** A migration as TypeORM runs it. Of its query runner it uses `query()` only. */
@@ -53,7 +54,7 @@ export const SAGA_NEEDS: Needs = {
 export const partitionedNeeds = (partitions: Partitions): Needs => ({
   ...SAGA_NEEDS,
   options: `{ partitions: '${partitions}' }`,
-  tables: [...SAGA_NEEDS.tables, 'correlation', 'partitioning'],
+  tables: [...SAGA_NEEDS.tables, ...PARTITIONING_TABLES],
   functions: [...SAGA_NEEDS.functions, ...PARTITION_FUNCTIONS],
   migrationsOf: (schema) => instancesOf(sagaMigrations(schema, { partitions })),
 });

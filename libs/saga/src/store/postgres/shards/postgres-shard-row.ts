@@ -1,7 +1,6 @@
 import type { StoredShard } from '../../../engine/ports/stored-shard.js';
 import { SagaUnavailableError } from '../../../errors.js';
-import { MESSAGING_TABLES } from '../schema/create-messaging-tables.js';
-import { SAGA_TABLES } from '../schema/create-saga-tables.js';
+import { MESSAGING_TABLES, SAGA_TABLES } from '../schema/tables/table-facts.js';
 import { disableTimeouts } from '../setup/disable-timeouts.js';
 import type { EngineSql } from '../connection/engine-sql.js';
 import type { JoinedTransaction } from '../connection/saga-database.js';

@@ -1,4 +1,5 @@
 import { DELETION_KNOWN_FOR } from '../../../../engine/ports/put-back.js';
+import { BELONGINGS, TABLES } from '../tables/table-facts.js';
 import { PINNED } from './pinned-plan.js';
 
 /** "gone" in ASCII; the second key of the lock is the schema's. */
@@ -6,9 +7,6 @@ const CLEANUP_LOCK = 0x676f6e65;
 
 /** See DELETION_KNOWN_FOR. */
 const KNOWN_FOR = `${DELETION_KNOWN_FOR} * interval '1 millisecond'`;
-
-/** What is stored of a saga beside its own row, by its id in `saga_id`. */
-export const BELONGINGS = ['step', 'signal', 'operation'];
 
 /**
  * cleanup: deletes a batch of sagas of a name that ended long ago, the oldest first, with all that belongs to them.
@@ -90,7 +88,7 @@ BEGIN
     IF NOT $6 AND gone > 0 THEN
       INSERT INTO ${schema}.deleted (id) SELECT i.id FROM ${schema}.instance i
       WHERE i.id = ANY(family) AND i.finished_at > now() - ${KNOWN_FOR} ON CONFLICT (id) DO UPDATE SET at = now();
-      ${BELONGINGS.map((table) => `DELETE FROM ${schema}.${table} b WHERE b.saga_id = ANY(family);`).join('\n      ')}
+      ${BELONGINGS.map((table) => `DELETE FROM ${schema}.${table} b WHERE b.${TABLES[table]!.sagaId} = ANY(family);`).join('\n      ')}
       ${forget(schema)}DELETE FROM ${schema}.instance i WHERE i.id = ANY(family);
     END IF;
   END IF;

@@ -1,13 +1,5 @@
 import { IS_RAISED, NOT_READ_COMMITTED } from './raised-isolation.js';
-import { BELONGINGS } from './cleanup.function.js';
-
-/** The tables that are partitioned, with the column that has the saga's id, and how full their pages are made. */
-export const PARTITIONED = [
-  { table: 'instance', key: 'id', fillfactor: 50 },
-  { table: 'step', key: 'saga_id', fillfactor: 100 },
-  { table: 'signal', key: 'saga_id', fillfactor: 100 },
-  { table: 'operation', key: 'saga_id', fillfactor: 100 },
-] as const;
+import { BELONGINGS, PARTITIONED } from '../tables/table-facts.js';
 
 /** What a partition is called behind its table's name, in a regular expression. */
 const PART_NAME = '^([0-9]{8}|before)$';
