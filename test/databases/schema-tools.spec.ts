@@ -5,7 +5,7 @@ import { mikroOrmDatabase } from '../../libs/saga/src/databases/mikro-orm/index.
 import { EngineSql } from '../../libs/saga/src/store/postgres/connection/engine-sql.js';
 import { PgDatabase } from '../../libs/saga/src/store/postgres/connection/pg-database.js';
 import { SAGA_NEEDS } from '../../libs/saga/src/store/postgres/setup/needs.js';
-import { prepareTables } from '../../libs/saga/src/store/postgres/setup/prepare-tables.js';
+import { prepareTables } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { EFFECT } from './layers/mikro-orm.layer.js';
 

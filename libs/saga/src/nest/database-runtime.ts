@@ -14,7 +14,7 @@ import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresRates } from '../store/postgres/read/postgres-rates.js';
 import type { Standby } from '../store/postgres/read/standby.js';
 import { partitionedNeeds, SAGA_NEEDS } from '../store/postgres/setup/needs.js';
-import { prepareTables } from '../store/postgres/setup/prepare-tables.js';
+import { prepareTables } from '../store/postgres/setup/migrate.js';
 import { requireConnections } from '../store/postgres/setup/require-connections.js';
 import type { ServiceParts } from './assemble-engine.js';
 import type { SagaRegistry } from './discovery/saga.registry.js';

@@ -69,7 +69,7 @@ async function printSql(
   if (other)
     throw new UsageError(`--${other} cannot be given with --sql, which prints the same for every database`);
   const [{ migrationScript }, { schemaOf }] = await Promise.all([
-    import('../../store/postgres/setup/migration-script.js'),
+    import('../../store/postgres/setup/migrate.js'),
     import('../schema-option.js'),
   ]);
   terminal.out(await migrationScript(schemaOf(values)));

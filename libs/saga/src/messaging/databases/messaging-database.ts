@@ -10,7 +10,7 @@ import type { SagaDatabase } from '../../store/postgres/connection/saga-database
 import { wakeupChannel } from '../../store/postgres/connection/wakeup-channel.js';
 import { PostgresInbox } from '../../store/postgres/outbox/postgres-inbox.js';
 import { MESSAGING_NEEDS } from '../../store/postgres/setup/needs.js';
-import { prepareTables } from '../../store/postgres/setup/prepare-tables.js';
+import { prepareTables } from '../../store/postgres/setup/migrate.js';
 import type { ResolvedMessagingOptions } from '../messaging.options.js';
 import { CodedOutbox, decodingTransport } from '../relay/coded-outbox.js';
 import { Relay } from '../relay/relay.js';

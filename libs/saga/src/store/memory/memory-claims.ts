@@ -1,8 +1,8 @@
-import type { Claim, ClaimRequest, SagaStore } from '../../engine/ports/saga-store.js';
-import { ClaimRoom } from './claim-room.js';
+import { sizeOfSaga, SMALL_SAGA } from '../../engine/ports/payload-size.js';
+import type { Claim, ClaimBytes, ClaimRequest, SagaStore } from '../../engine/ports/saga-store.js';
 import { forgetStartTime, takeLease } from './memory-leases.js';
 import type { MemoryLockQueues } from './memory-lock-queues.js';
-import { type MemoryRow, toStoredSaga } from './memory-row.js';
+import { type MemoryRow, pendingSignalsOf, toStoredSaga } from './memory-row.js';
 import type { MemoryRows } from './memory-rows.js';
 import { ClaimedSlots, type MemorySlots } from './memory-slots.js';
 import type { MemoryWakeup } from './memory-wakeup.js';
@@ -61,4 +61,36 @@ export class MemoryClaims {
     }
     return { due, later };
   }
+}
+
+/** The room of a claim for large sagas, as ClaimBytes defines it. */
+class ClaimRoom {
+  /** A large saga has found no room. */
+  heavy = false;
+  private room: number;
+  private alone: boolean;
+
+  constructor({ room, alone }: ClaimBytes = { room: Infinity, alone: true }) {
+    this.room = room;
+    this.alone = alone;
+  }
+
+  fits(row: MemoryRow): boolean {
+    const size = sizeOf(row);
+    if (size <= SMALL_SAGA) return true;
+    if (!this.heavy && (size <= this.room || this.alone)) return true;
+    this.heavy = true;
+    return false;
+  }
+
+  take(row: MemoryRow): void {
+    const size = sizeOf(row);
+    if (size <= SMALL_SAGA) return;
+    this.room -= size;
+    this.alone = false;
+  }
+}
+
+function sizeOf(row: MemoryRow): number {
+  return sizeOfSaga({ ...row.saga, signals: pendingSignalsOf(row) });
 }

@@ -1,6 +1,14 @@
 import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
 import { LARGEST_SHOWN, type StoredOperation } from '../../engine/ports/operation.js';
-import type { HistoryRecord, OverdueSaga, StoreStats } from '../../engine/ports/saga-store.js';
+import {
+  type HistoryRecord,
+  type OverdueSaga,
+  type SagaChange,
+  type SeenSaga,
+  seenOf,
+  type StoreStats,
+} from '../../engine/ports/saga-store.js';
+import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { MemoryRow } from './memory-row.js';
 import { storedCopy } from './stored-copy.js';
 
@@ -66,4 +74,17 @@ export function statsOf(
     pausedSteps,
     ...{ messages, dead: 0, oldestMessage: undefined },
   };
+}
+
+/** Returns the sagas that differ from what was seen of them. */
+export function changesOf(
+  rows: ReadonlyMap<string, MemoryRow>,
+  watched: readonly SeenSaga[],
+  toLoaded: (row: MemoryRow) => StoredSaga,
+): SagaChange[] {
+  return watched.flatMap(({ id, seen }) => {
+    const row = rows.get(id);
+    const now = row ? `${seenOf(row.saga)}${row.saga.reports ?? ''}` : '';
+    return now === seen ? [] : { id, seen: now, saga: row && toLoaded(row) };
+  });
 }

@@ -13,7 +13,6 @@ import type { OpenApproval } from '../../machine/open-approvals.js';
 import { type StepNotes, withNote } from '../../machine/step-notes.js';
 import { awaitedSignals } from '../../machine/waits.js';
 import type { StepStatus } from '../../definition/types/saga-status.js';
-import { pendingSignalsOf } from './pending-signals.js';
 import { storedCopy } from './stored-copy.js';
 
 const NO_STEPS: SagaState['steps'] = new Map();
@@ -240,4 +239,11 @@ export function waitsUntil(row: MemoryRow | undefined, time: number): boolean {
   const { lockedBy, state } = row.saga;
   if (lockedBy !== undefined || (typeof state.turn === 'object' && state.turn.at === time)) return true;
   return [...state.steps.values()].some(({ status, permit }) => status === 'waiting' && permit === time);
+}
+
+/** The signals that a saga has not taken yet. Undefined: nothing was sent at all. */
+export function pendingSignalsOf({ signals, saga }: MemoryRow): readonly StoredSignal[] | undefined {
+  if (signals.length === 0) return undefined;
+  const heard = saga.state.lastTakenSignals ?? {};
+  return signals.filter(({ name, number }) => number > (heard[name] ?? 0));
 }

@@ -21,7 +21,7 @@ export class MemoryRows {
     else this.byName.set(name, new Set([row]));
   }
 
-  remove(row: MemoryRow): void {
+  private remove(row: MemoryRow): void {
     const { id, name, correlationId } = row.saga;
     this.byId.delete(id);
     if (correlationId !== undefined) this.byCorrelation.delete(correlationKey(name, correlationId));
@@ -49,6 +49,24 @@ export class MemoryRows {
     // A saga that was given no correlation id has its own id for one.
     const own = this.byId.get(target.correlationId);
     return own?.saga.name === target.name && own.saga.correlationId === undefined ? own : undefined;
+  }
+
+  /** Deletes the sagas of a name that ended at this time or before, with those that they started, if all of these have ended. */
+  cleanUp(name: string, endedUntil: number): void {
+    for (const root of [...this.among(new Set([name]))]) {
+      if (root.saga.parent || (root.saga.finishedAt ?? Infinity) > endedUntil) continue;
+      const family = this.familyOf(root);
+      if (!family.every(({ saga }) => saga.finishedAt !== undefined)) continue;
+      for (const row of family) {
+        this.remove(row);
+        this.deleted.add(row.saga.id);
+      }
+    }
+  }
+
+  private familyOf(row: MemoryRow): MemoryRow[] {
+    const children = [...this.byId.values()].filter(({ saga }) => saga.parent?.id === row.saga.id);
+    return [row, ...children.flatMap((child) => this.familyOf(child))];
   }
 }
 

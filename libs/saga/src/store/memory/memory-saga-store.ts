@@ -1,3 +1,4 @@
+import type { EntityManager } from '../../definition/types/entity-manager.js';
 import { loadedOperations } from '../../engine/ports/operation.js';
 import type {
   AwaitedSignals,
@@ -37,6 +38,7 @@ import {
   matches,
   type MemoryRow,
   newRow,
+  pendingSignalsOf,
   record,
   takesLease,
   toExisting,
@@ -46,26 +48,31 @@ import {
 } from './memory-row.js';
 import { MemoryRows } from './memory-rows.js';
 import { findTasks } from './memory-tasks.js';
-import { changesOf } from './memory-changes.js';
-import { historyOf, markOverdue, statsOf } from './memory-reports.js';
+import { changesOf, historyOf, markOverdue, statsOf } from './memory-reports.js';
 import { sendSignal } from './memory-signals.js';
-import { pendingSignalsOf } from './pending-signals.js';
 import { replaceState } from './memory-edits.js';
 import { MemoryFamilies } from './memory-families.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockQueues } from './memory-lock-queues.js';
-import { cleanUp } from './memory-cleanup.js';
 import { MemoryClaims } from './memory-claims.js';
 import { renewLeases } from './memory-leases.js';
 import { MemorySchedules } from './memory-schedules.js';
 import { fenceLost, prepareRow, revisionsOf } from './memory-put-back.js';
 import { MemoryPauses } from './memory-pauses.js';
-import type { MemorySagaStoreOptions } from './memory-store-options.js';
 import { MemoryRates } from './memory-rates.js';
 import { MemorySlots } from './memory-slots.js';
 import { MemoryStepSlots } from './memory-step-slots.js';
 import { MemoryWakeup } from './memory-wakeup.js';
 import { requireStorable, storedCopy, UnstorableError } from './stored-copy.js';
+
+export interface MemorySagaStoreOptions {
+  /** The store's clock, milliseconds since the epoch; default: Date.now. Give your own for virtual time. */
+  readonly now?: () => number;
+  /** Where the store announces what happened. Default: no process receives it. */
+  readonly wakeup?: MemoryWakeup;
+  /** What transactional steps are given as `ctx.manager`; default: undefined. */
+  readonly manager?: EntityManager;
+}
 
 /** Takes no lease. */
 const NOBODY: Lease = { worker: '', duration: 0 };
@@ -253,7 +260,7 @@ export class MemorySagaStore implements SagaStore {
 
   /** Deletes the sagas of a name that ended at least so many milliseconds ago, with those that they started. */
   async cleanup(name: string, age: number): Promise<void> {
-    cleanUp(this.index, name, this.now() - age);
+    this.index.cleanUp(name, this.now() - age);
   }
 
   async changes(watched: readonly SeenSaga[]): Promise<SagaChange[]> {

@@ -7,7 +7,6 @@ import type { Sql } from './sql.js';
 import { type StatementWatchdog, watchdogOf } from './statement-watchdog.js';
 import { committed } from './transaction-watch.js';
 import { asEngineFailure, spoilsConnection } from './transient-errors.js';
-import { surviveLostConnections } from './survive-lost-connections.js';
 
 /** The engine's own statements, each its own transaction on a connection of the application's pool. */
 export class EngineSql implements Sql {
@@ -137,4 +136,24 @@ export class EngineConnection implements JoinedTransaction {
     const send = () => watchdog.watch(this.client, this.client.query(statement), this.timeoutFactor);
     return this.open.isAlone(text) ? isolation.alone(this.client, watchdog, send) : send();
   }
+}
+
+/** The pools that survive lost connections. */
+const survivingPools = new WeakSet<PgPool>();
+
+/**
+ * Keeps the process alive when connections are lost. A pool of pg that nothing listens to ends it when the server closes a
+ * connection that is idle. And those who take a connection may listen for its errors only a moment later: an error that comes
+ * in between would find no listener.
+ */
+function surviveLostConnections(pool: PgPool): void {
+  if (survivingPools.has(pool)) return;
+  survivingPools.add(pool);
+  pool.on('error', () => undefined);
+  const surviving = new WeakSet<PgClient>();
+  pool.on('acquire', (client) => {
+    if (surviving.has(client)) return;
+    surviving.add(client);
+    client.on('error', () => undefined);
+  });
 }

@@ -2,7 +2,6 @@ import { SagaConfigurationError } from '../../../errors.js';
 import type { EngineSql } from '../connection/engine-sql.js';
 import { homeOf } from '../connection/home-database.js';
 import { IS_RAISED } from '../schema/functions/raised-isolation.js';
-import { requireTransactions } from './require-transactions.js';
 import type { Needs } from './needs.js';
 import { StandbyError } from './wait-for-promotion.js';
 
@@ -141,4 +140,24 @@ function forbidden({ denied, role }: ServerRow, schema: string, { module }: Need
     `${module} lacks privileges in schema '${schema}': role '${role}' lacks ${denied.join('; ')}. Run as the owner: ` +
     grants.join(' ')
   );
+}
+
+/** What pgbouncer answers to BEGIN in statement mode. */
+const STATEMENT_MODE = /statement pooling/i;
+
+/**
+ * A pooler in statement mode gives each statement a connection of its own, and has no transactions.
+ * @throws SagaConfigurationError when there is one in between
+ */
+async function requireTransactions(sql: EngineSql, module: string): Promise<void> {
+  try {
+    await sql.transaction(() => Promise.resolve());
+  } catch (error) {
+    if (!STATEMENT_MODE.test((error as Error).message)) throw error;
+    throw new SagaConfigurationError(
+      `${module} requires transactions of several statements, but the pooler between this process and PostgreSQL is in ` +
+        `statement mode. Set pool_mode to transaction or session for this database in pgbouncer.ini.`,
+      { cause: error },
+    );
+  }
 }

@@ -4,7 +4,8 @@ import { checkServer } from './check-server.js';
 import { findParts, requireSameBuild } from './find-parts.js';
 import { disableTimeouts } from './disable-timeouts.js';
 import { type Needs, SAGA_NEEDS } from './needs.js';
-import { runMigrations } from './run-migrations.js';
+import { createMigrationTable, migrationTable, runMigrations, timeOf } from './run-migrations.js';
+import { waitForPromotion } from './wait-for-promotion.js';
 
 /** "saga" in ASCII: one key for all processes and schemas; migrations are rare, so they may wait for each other. */
 export const MIGRATION_LOCK = 0x73616761;
@@ -78,4 +79,49 @@ export async function missingParts(
 /** insufficient_privilege */
 function isForbidden(error: unknown): boolean {
   return (error as { code?: unknown }).code === '42501';
+}
+
+/**
+ * Prepares the tables of a schema when an application starts: applies pending migrations, or with `migrate: false` checks
+ * that everything is there. Waits for the promotion of a standby.
+ * @throws SagaConfigurationError
+ */
+export async function prepareTables(
+  sql: EngineSql,
+  options: { readonly schema: string; readonly migrate: boolean },
+  needs: Needs,
+  log: { warn(message: string): void },
+): Promise<void> {
+  sql.database.requireSchema?.(options.schema);
+  const prepare = options.migrate ? migrate : checkMigrated;
+  await waitForPromotion(
+    () => prepare(sql, options.schema, needs),
+    ({ message }) => log.warn(`${message} Waiting for a promotion, as after a failover.`),
+  );
+}
+
+/**
+ * Returns the migrations of a schema as one text of SQL, for a migration tool of the application. The text has the effect of
+ * `migrate()`: it also records the migrations, so that a process that starts later finds none pending. It skips what exists
+ * already. It contains no transaction statements, because the tool opens the transaction, and no `?`, which Knex replaces.
+ */
+export async function migrationScript(schema: string, needs: Needs = SAGA_NEEDS): Promise<string> {
+  const table = migrationTable(schema);
+  const parts = [
+    `-- The tables and functions of nestjs-durable-saga in schema "${schema}", and the rows that record these migrations.`,
+    '-- Run this text in one transaction.',
+    `DO $lock$ BEGIN PERFORM pg_advisory_xact_lock(${MIGRATION_LOCK}); END $lock$;`,
+    `CREATE SCHEMA IF NOT EXISTS "${schema}";`,
+    `${createMigrationTable(table, { ifNotExists: true })};`,
+  ];
+  for (const migration of needs.migrationsOf(schema)) {
+    const { name } = migration;
+    parts.push(`-- ${name}`);
+    await migration.up({ query: async (text: string) => void parts.push(`${text.trim()};`) as never });
+    parts.push(
+      `INSERT INTO ${table} ("timestamp", "name") SELECT ${timeOf(migration)}, '${name}'\n` +
+        `WHERE NOT EXISTS (SELECT FROM ${table} WHERE "name" = '${name}');`,
+    );
+  }
+  return parts.join('\n\n');
 }
