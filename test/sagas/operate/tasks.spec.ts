@@ -122,6 +122,6 @@ test('an invalid filter is refused, with all that is wrong', async () => {
   const { sagas: service } = await apps.start({ sagas });
   const refused = service.tasks({ limit: 0, cursor: 'x', step: '' });
   await expect(refused).rejects.toThrow(SagaValidationError);
-  await expect(refused).rejects.toThrow(/step must be .* limit is 0; .* cursor is not valid/);
+  await expect(refused).rejects.toThrow(/step is ''; give .* limit is 0; .* cursor is 'x'/);
   await expect(service.tasks({ stepp: 'a' } as never)).rejects.toThrow("Did you mean 'step'");
 });

@@ -55,29 +55,36 @@ const START_OPTIONS = {
   tags: optional(tags),
 } satisfies OptionTable<StartOptions>;
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 type StartFields = Pick<NewSaga, 'correlationId' | 'priority' | 'delay' | 'startAt' | 'tags'> &
   Pick<StartOptions, 'id' | 'transaction' | 'shard'>;
 
 /**
- * Returns the options as they are stored.
+ * Returns the options as they are stored. Each start calls this, so nothing is copied.
  * @throws SagaValidationError that names all invalid options
  */
 export function toStartFields(options: StartOptions | undefined): StartFields {
+  return options === undefined ? NO_OPTIONS : readStartOptions(options);
+}
+
+function readStartOptions(options: StartOptions): StartFields {
   return withoutProblems('start()', SagaValidationError, (report) => {
-    const { id, startAt, manager, ...given } = reportedOptions(START_OPTIONS, options, report);
-    if (given.delay !== undefined && startAt !== undefined)
+    const read = reportedOptions(START_OPTIONS, options, report);
+    const fields: Mutable<StartFields> = read;
+    if (read.delay !== undefined && read.startAt !== undefined)
       report('delay and startAt are both set', 'set only one of them');
-    if (given.transaction !== undefined && manager !== undefined)
+    if (read.transaction !== undefined && read.manager !== undefined)
       report('transaction and manager are both set', 'set only one of them');
-    return {
-      ...given,
-      id: id?.toLowerCase(),
-      // Long ago is now, and some of it is outside of PostgreSQL's time.
-      startAt: startAt === undefined ? undefined : Math.max(0, startAt),
-      transaction: given.transaction ?? manager,
-    };
+    if (read.id !== undefined) fields.id = read.id.toLowerCase();
+    // Long ago is now, and some of it is outside of PostgreSQL's time.
+    if (read.startAt !== undefined) fields.startAt = Math.max(0, read.startAt);
+    if (read.manager !== undefined) fields.transaction = read.manager;
+    return fields;
   });
 }
+
+const NO_OPTIONS = readStartOptions({});
 
 function canQuery(manager: EntityManager): boolean {
   try {
