@@ -143,6 +143,7 @@ export default {
     'nestjs-durable-saga/src/definition/decorators/wait-for.decorator.ts:WaitForMethod',
     'nestjs-durable-saga/src/engine/ports/operation.ts:RecordedAction',
     'nestjs-durable-saga/src/machine/saga-state.ts:StepState',
+    'nestjs-durable-saga/src/store/postgres/schema/step-row.ts:StepProgressField',
     'nestjs-durable-saga/src/engine/ports/call-table.ts:CallName',
     'nestjs-durable-saga/src/engine/ports/call-table.ts:CallsWith',
     'nestjs-durable-saga/src/store/postgres/schema/saga-migrations.ts:MigrationClass',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ERROR_ANSWERS } from '../libs/saga/src/errors.js';
+import { ERROR_ANSWERS } from '../libs/saga/src/nest/error-answers.js';
 
 const page = readFileSync(new URL('troubleshooting.md', import.meta.url), 'utf8');
 

@@ -1,4 +1,4 @@
-import { ERROR_ANSWERS } from '../errors.js';
+import { ERROR_ANSWERS } from '../nest/error-answers.js';
 import { nearestName } from '../shared/nearest-name.js';
 import { type Command, EXIT } from './command.js';
 import { readCommandLine } from './command-line.js';

@@ -8,7 +8,8 @@ import {
   Optional,
 } from '@nestjs/common';
 import { BaseExceptionFilter, HttpAdapterHost } from '@nestjs/core';
-import { ERROR_ANSWERS, SagaError } from '../errors.js';
+import { SagaError } from '../errors.js';
+import { ERROR_ANSWERS } from './error-answers.js';
 
 /** The methods of the response that Express and Fastify share. */
 interface HttpResponse {
