@@ -283,7 +283,7 @@ describe('signal() answers clearly', () => {
   test.each<[string, unknown, unknown, string]>([
     ['a name that is none', '', undefined, "signal is ''"],
     ['a name of an approval', 'approval:x', undefined, 'are reserved for approvals'],
-    ['a message id that is none', 'payment-reply', { messageId: '' }, 'messageId must be'],
+    ['a message id that is none', 'payment-reply', { messageId: '' }, 'messageId is'],
   ])('when it is given %s', async (_, name, options, message) => {
     const { sagas } = await apps.start({ sagas: [PaymentSaga] });
     const sent = sagas.signal(randomUUID(), name as string, undefined, options as object);
