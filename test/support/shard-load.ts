@@ -40,6 +40,7 @@ export class ShardLoad {
   private isOver = false;
   private readonly loops: Promise<void>[] = [];
   private readonly inProgress = new Set<Promise<void>>();
+  private readonly starting = new Set<Promise<void>>();
 
   /** @param runToEnd starts a saga, passes its handle on, and resolves when it has ended */
   constructor(
@@ -60,6 +61,11 @@ export class ShardLoad {
     await Promise.all(this.inProgress);
   }
 
+  /** Resolves when the starts that are in progress have returned. */
+  async startsReturned(): Promise<void> {
+    await Promise.all(this.starting);
+  }
+
   /** Resolves when all that was started has ended. */
   async end(): Promise<void> {
     this.isOver = true;
@@ -75,10 +81,21 @@ export class ShardLoad {
     }
   }
 
-  private one(n: number): Promise<void> {
+  private async one(n: number): Promise<void> {
     const [name, correlationId] = [NAMES[n % NAMES.length]!, `load-${n}`];
     const input = { account: `account-${Math.floor(n / 6) % 8}` };
     const saga = { n, name, correlationId, input, target: { saga: name, correlationId } };
-    return this.runToEnd(saga, (handle) => this.started.push(handle));
+    let returned: () => void;
+    const starting = new Promise<void>((resolve) => (returned = resolve));
+    this.starting.add(starting);
+    const hasReturned = () => {
+      this.starting.delete(starting);
+      returned();
+    };
+    const started = (handle: SagaHandle) => {
+      this.started.push(handle);
+      hasReturned();
+    };
+    await this.runToEnd(saga, started).finally(hasReturned);
   }
 }
