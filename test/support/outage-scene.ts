@@ -96,6 +96,8 @@ export class OutageScene {
       `SELECT count(*)::int AS n FROM saga.instance WHERE name = 'report' AND status = 'completed'`,
     );
     if (reports!.n !== this.triggered) problems.push(`${this.triggered} triggered, ${reports!.n} reports`);
+    // After an outage the relay waits for longer than sagas do.
+    await until(async () => (await this.apps.sql('SELECT FROM saga.outbox LIMIT 1')).length === 0);
     // At once: the outcome of a saga that has ended is asked for together with others.
     const ended = this.handles.map(async ({ id, outcome }) => ({ id, status: (await outcome()).status }));
     for (const { id, status } of await Promise.all(ended)) {
