@@ -1,15 +1,13 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { AesGcmCodec, Saga, Step, type StepContext } from '../../libs/saga/src/index.js';
+import { Saga, Step, type StepContext } from '../../libs/saga/src/index.js';
 import { TestApps } from '../support/test-app.js';
+import { CodecFile } from './support/codec-file.js';
 import { sagaOn } from './support/saga-bin.js';
 
 const apps = TestApps.onOwnDatabase();
 const run = sagaOn(apps);
-const KEY = randomBytes(32);
-const DIST = fileURLToPath(new URL('dist', import.meta.url));
+const file = new CodecFile();
 
 @Saga({ name: 'pay' })
 class Pay {
@@ -18,26 +16,11 @@ class Pay {
   }
 }
 
-let folder: string;
-let file: string;
-beforeAll(async () => {
-  await mkdir(DIST, { recursive: true });
-  folder = await mkdtemp(join(DIST, 'cli-'));
-  file = join(folder, 'codec.mjs');
-  await writeFile(
-    file,
-    `import { AesGcmCodec } from 'nestjs-durable-saga';
-     export default async () =>
-       new AesGcmCodec({ keys: { k: Buffer.from('${KEY.toString('base64')}', 'base64') }, current: 'k' });`,
-  );
-});
-afterAll(() => rm(folder, { recursive: true }));
-
 const app = () =>
   apps.start({
     sagas: [Pay],
     options: {
-      codec: new AesGcmCodec({ keys: { k: KEY }, current: 'k' }),
+      codec: file.codec,
       worker: { pollInterval: '50ms' },
     },
   });
@@ -51,7 +34,7 @@ describe('sagas whose payloads are encoded', () => {
     expect(without.code).toBe(0);
     expect(without.out).not.toContain('4711');
     expect(without.out).toContain('saga:coded:');
-    const decoded = await run('show', id, '--payloads', '--codec', file);
+    const decoded = await run('show', id, '--payloads', '--codec', file.path);
     expect(decoded.out).toContain('charged 4711');
   });
 
@@ -70,7 +53,7 @@ describe('sagas whose payloads are encoded', () => {
         expect.stringMatching(/SAGA_CODEC: --reason .*--codec/),
       ]);
     }
-    const { out, code } = await run('start pay', '{"card":"4711"}', '--codec', file, '--json');
+    const { out, code } = await run('start pay', '{"card":"4711"}', '--codec', file.path, '--json');
     expect(code).toBe(0);
     const { id } = JSON.parse(out) as { id: string };
     expect((await sagas.wait(id)).results).toEqual({ charge: 'charged 4711' });
@@ -89,7 +72,7 @@ describe('sagas whose payloads are encoded', () => {
   });
 
   test('want a file that has a codec', async () => {
-    const other = join(folder, 'none.mjs');
+    const other = join(file.folder, 'none.mjs');
     await writeFile(other, 'export default { encode: 1 };');
     const { code, error } = await run('list', '--codec', other);
     expect([code, error]).toEqual([

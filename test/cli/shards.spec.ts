@@ -1,6 +1,7 @@
 import { Saga, type StepContext, WaitFor } from '../../libs/saga/src/index.js';
 import { until } from '../support/gate.js';
 import { ShardApps } from '../support/shard-apps.js';
+import { CodecFile } from './support/codec-file.js';
 import { saga } from './support/saga-bin.js';
 import { sagaHere } from './support/saga-here.js';
 
@@ -11,6 +12,7 @@ class PaymentSaga {
   }
 }
 
+const file = new CodecFile();
 const apps = ShardApps.over('eu', 'us', 'alone');
 const start = () => apps.start({ sagas: [PaymentSaga], shards: ['eu', 'us'] });
 afterEach(async () => {
@@ -166,4 +168,17 @@ test('shards of one database are given by their schemas', async () => {
     2,
     expect.stringContaining('--url is given 3 times, and --schema 2 times. Give a --schema for each --url'),
   ]);
+});
+
+test('the reason of a change is stored as the applications store theirs: encoded if they have a codec', async () => {
+  await apps.start({ sagas: [PaymentSaga], shards: ['eu', 'us'], options: { codec: file.codec } });
+  const refused = await shards('shards drain eu --reason moving', 'eu');
+  expect([refused.code, refused.error]).toEqual([
+    2,
+    expect.stringMatching(/SAGA_CODEC: --reason .*--codec <file>/),
+  ]);
+  const drained = await shards(`shards drain eu --reason moving --codec ${file.path}`, 'eu');
+  expect([drained.code, drained.out]).toEqual([0, "Shard 'eu' accepts no new sagas\n"]);
+  const [row] = await apps.sql('eu', 'SELECT changed_by, change_reason FROM saga.shard');
+  expect(row).toEqual({ changed_by: 'ann', change_reason: expect.stringMatching(/^saga:coded:/) });
 });

@@ -142,7 +142,7 @@ function requireGraph(saga: StoredSaga, graph: SagaGraph | undefined): void {
  * Applies the operator rules of the applications: the strictest rule that one of them has. The newest version of each
  * saga decides, because a rule of an older version may have been withdrawn.
  */
-function rulesOf(
+export function rulesOf(
   stored: readonly StoredGraph[],
 ): Required<Omit<OperatorRules, 'coded'>> & { coded: boolean } {
   const newest = new Map(stored.map(({ name, graph }) => [name, graph.operators ?? {}]));

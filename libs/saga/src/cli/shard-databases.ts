@@ -4,6 +4,9 @@ import { serializeError } from '../engine/payload/serialize-error.js';
 import { shardCountsOf, type ShardStatus } from '../nest/views/shard-status.js';
 import { severalHosts } from '../store/postgres/connection/several-hosts.js';
 import { isTransientError } from '../store/postgres/connection/transient-errors.js';
+import { Coder } from '../store/coded/coder.js';
+import { convertWhoAndWhy } from '../store/coded/private-fields.js';
+import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import {
   changeShard,
@@ -12,8 +15,10 @@ import {
   type ShardChange,
 } from '../store/postgres/shards/postgres-shard-row.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
+import { checkEncoded, type CODEC_OPTION, readCodec } from './codec-option.js';
+import type { ValuesOf } from './command.js';
 import { databaseUrl } from './database-url.js';
-import { onMigratedDatabase, PATIENCE } from './operators-engine.js';
+import { onMigratedDatabase, PATIENCE, rulesOf } from './operators-engine.js';
 import type { Terminal } from './terminal.js';
 import { schemaOf } from './schema-option.js';
 import { CannotTell, UsageError } from './usage-error.js';
@@ -41,14 +46,18 @@ export interface ShardAt extends Omit<ShardStatus, 'name'> {
 }
 
 /** What is done with the row of a shard. */
-type RowWork<T> = (rows: PostgresShardRow, row: StoredShard, store: PostgresSagaStore) => Promise<T>;
+type RowWork<T> = (
+  rows: PostgresShardRow,
+  row: StoredShard,
+  stores: { readonly store: PostgresSagaStore; readonly graphs: PostgresGraphStore },
+) => Promise<T>;
 
 /**
  * Reads all shards, in the order of their addresses.
  * @throws CannotTell if a database is no shard
  */
 export function readShards(where: ShardUrls, terminal: Terminal): Promise<ShardAt[]> {
-  const counted: RowWork<Omit<ShardAt, 'database'>> = async (_, { name, accepting, closed }, store) => ({
+  const counted: RowWork<Omit<ShardAt, 'database'>> = async (_, { name, accepting, closed }, { store }) => ({
     ...{ name, reachable: true, accepting, closed },
     counts: shardCountsOf(await store.stats()),
   });
@@ -69,9 +78,10 @@ export async function changeShardAt(
   name: string,
   call: ShardCall,
   change: ShardChange,
-  where: ShardUrls,
+  where: ShardUrls & ValuesOf<typeof CODEC_OPTION>,
   terminal: Terminal,
 ): Promise<boolean> {
+  const codec = await readCodec(where);
   const named: RowWork<{ name: string }> = async (_, row) => ({ name: row.name });
   const found = await Promise.all(
     addressesOf(where, terminal).map(async (address) => ({
@@ -86,8 +96,10 @@ export async function changeShardAt(
       `${[shard, ...more].map(({ address }) => placeOf(address)).join(' and ')} both have the name '${name}'. Give the address of only one`,
       'SAGA_CONFIGURATION',
     );
-  return onShard(shard.address, terminal, async (rows, row) => {
-    await changeShard(rows, call, change);
+  return onShard(shard.address, terminal, async (rows, row, { graphs }) => {
+    const { coded: isCoded } = rulesOf(await graphs.newest());
+    checkEncoded({ isCoded, running: { options: { codec } } }, change.reason && '--reason');
+    await changeShard(rows, call, convertWhoAndWhy(change, new Coder(codec).encoding));
     const after = await rows.read();
     return after?.accepting !== row.accepting || after.closed !== row.closed;
   });
@@ -117,7 +129,11 @@ function onShard<T>(address: ShardAddress, terminal: Terminal, work: RowWork<T>)
     sql.watchdog.setStatementTimeout(PATIENCE);
     const rows = new PostgresShardRow(sql, schema);
     const row = await rows.read();
-    if (row) return work(rows, row, new PostgresSagaStore(sql, schema));
+    if (row)
+      return work(rows, row, {
+        store: new PostgresSagaStore(sql, schema),
+        graphs: new PostgresGraphStore(sql, schema),
+      });
     throw new CannotTell(
       `The database ${placeOf(address)} is not a shard. Start an application that has it in forRoot({ shards }) once`,
       'SAGA_CONFIGURATION',

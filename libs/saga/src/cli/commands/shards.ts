@@ -1,4 +1,5 @@
 import { type Call, type Command, command, EXIT, JSON_OPTION, option } from '../command.js';
+import { CODEC_OPTION } from '../codec-option.js';
 import { BY_OPTION, userOf } from '../operator.js';
 import type { ShardCall } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ShardAt } from '../shard-databases.js';
@@ -17,6 +18,7 @@ const SHARD_OPTIONS = {
 const CHANGE_OPTIONS = {
   ...SHARD_OPTIONS,
   ...BY_OPTION,
+  ...CODEC_OPTION,
   reason: option.text('<text>', 'the reason; stored with the shard'),
 } as const;
 

@@ -33,6 +33,8 @@ export async function schemaToolsLeaveSagas(): Promise<void> {
   const { sagas, close } = await start(orm);
   const { id } = await sagas.start(PayingSaga, undefined);
   await eventually(async () => assert.equal((await sagas.get(id)).waitingFor?.kind, 'signal'));
+  // What `migration:create` writes into a migration.
+  assert.doesNotMatch(await orm.schema.getUpdateSchemaSQL(), /saga/);
   await orm.schema.updateSchema();
   await sagas.signal(id, 'paid');
   assert.equal((await sagas.wait(id, { timeout: '20s' })).status, 'completed');
