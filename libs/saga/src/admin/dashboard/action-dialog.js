@@ -93,10 +93,10 @@ function bodyOf(form, { status, revision }, { kind, now }) {
 /** Shows that the saga has changed since the page showed it. */
 function crossed(error, dialog) {
   return h(
-    'div',
-    { class: 'notice bad', role: 'alert' },
-    h('strong', {}, 'Nothing was done: the saga has changed since this page showed it.'),
-    h('p', {}, error.message),
+    'div.notice.bad',
+    { role: 'alert' },
+    h('strong', 'Nothing was done: the saga has changed since this page showed it.'),
+    h('p', error.message),
     h('button', { type: 'button', onclick: () => dialog.close() }, 'Show the saga again'),
   );
 }

@@ -14,14 +14,13 @@ import { problem } from './problem.js';
 export function bulkDialog(filter, context, done) {
   const counted = h('div', { 'aria-live': 'polite' });
   const answer = h('div', { 'aria-live': 'assertive' });
-  const submit = h('button', { type: 'submit', class: 'primary', disabled: true }, 'Choose an action');
+  const submit = h('button.primary', { type: 'submit', disabled: true }, 'Choose an action');
   const close = h('button', { type: 'button', onclick: () => dialog.close() }, 'Close');
   const actions = Object.entries(ACTIONS).flatMap(([kind, { label, many }]) =>
     many ? [[kind, label.replace('…', '')]] : [],
   );
   const asked = h(
-    'div',
-    { class: 'fields' },
+    'div.fields',
     filter.saga === undefined &&
       pickField('saga', 'Saga', [['', 'choose …'], ...context.sagas.map((name) => [name, sagaName(name)])]),
     pickField('action', 'Action', [['', 'choose …'], ...actions]),
@@ -33,10 +32,10 @@ export function bulkDialog(filter, context, done) {
     'form',
     { method: 'dialog' },
     h('h2', { id: 'bulk-title' }, 'Bulk action'),
-    h('p', {}, `All sagas${filter.saga ? ` of ${sagaName(filter.saga)}` : ''} that match the filters.`),
+    h('p', `All sagas${filter.saga ? ` of ${sagaName(filter.saga)}` : ''} that match the filters.`),
     asked,
     answer,
-    h('div', { class: 'buttons' }, close, submit),
+    h('div.buttons', close, submit),
   );
   /** Returns the fields of the request, or undefined while a required choice is missing. */
   const chosen = () => {
@@ -55,7 +54,7 @@ export function bulkDialog(filter, context, done) {
       submit.disabled = matched === 0;
       submit.className = ACTIONS[action].look === 'danger' ? 'danger solid' : 'primary';
       submit.textContent = `${ACTIONS[action].label.replace('…', '')} ${plural(matched, 'saga')}`;
-      swap(counted, h('p', {}, ACTIONS[action].many), h('p', { class: 'notice' }, found(matched, more)));
+      swap(counted, h('p', ACTIONS[action].many), h('p.notice', found(matched, more)));
     } catch (error) {
       swap(counted, problem(error));
     }
@@ -94,20 +93,13 @@ function found(matched, more) {
 
 function outcome(text, { done, matched, failed, proposed }) {
   return h(
-    'div',
-    { class: 'notice' },
-    h(
-      'p',
-      {},
-      h('b', {}, `${text[0].toUpperCase()}${text.slice(1)} ${count(done)} of ${plural(matched, 'saga')}.`),
-    ),
-    proposed > 0 &&
-      h('p', {}, `Proposed for ${plural(proposed, 'saga')}: a second operator must do the same.`),
-    failed.length > 0 && h('p', {}, `${plural(failed.length, 'saga')} not changed:`),
+    'div.notice',
+    h('p', h('b', `${text[0].toUpperCase()}${text.slice(1)} ${count(done)} of ${plural(matched, 'saga')}.`)),
+    proposed > 0 && h('p', `Proposed for ${plural(proposed, 'saga')}: a second operator must do the same.`),
+    failed.length > 0 && h('p', `${plural(failed.length, 'saga')} not changed:`),
     h(
       'ul',
-      {},
-      failed.slice(0, 20).map(({ error }) => h('li', {}, error)),
+      failed.slice(0, 20).map(({ error }) => h('li', error)),
     ),
   );
 }

@@ -20,16 +20,14 @@ export function bars(label, data, parts) {
       .map(([part, , words]) => `${count(values[part])} ${words}`);
     return svg(
       'g',
-      {},
-      svg('title', {}, `${clock(from)}: ${text.join(', ') || 'none'}`),
-      svg('rect', { class: 'hit', x: LEFT + n * width, y: 0, width, height: HEIGHT - BOTTOM }),
+      svg('title', `${clock(from)}: ${text.join(', ') || 'none'}`),
+      svg('rect.hit', { x: LEFT + n * width, y: 0, width, height: HEIGHT - BOTTOM }),
       parts.map(([part, status]) => {
         const height = ((values[part] ?? 0) / most) * (HEIGHT - BOTTOM - 12);
         y -= height;
         return (
           height > 0 &&
-          svg('rect', {
-            class: 'part',
+          svg('rect.part', {
             'data-status': status,
             x: LEFT + n * width + 1,
             y,
@@ -58,14 +56,14 @@ export function lines(label, data, series) {
         : [{ x: LEFT + (n + 0.5) * step, y: y(values[name]), value: values[name], from }],
     );
     return svg(
-      'g',
-      { class: 'line', 'data-status': status },
+      'g.line',
+      { 'data-status': status },
       svg('polyline', { points: points.map(({ x, y: at }) => `${x},${at}`).join(' ') }),
       points.map((point) =>
         svg(
           'circle',
           { cx: point.x, cy: point.y, r: 3 },
-          svg('title', {}, `${clock(point.from)}: ${words} ${duration(point.value)}`),
+          svg('title', `${clock(point.from)}: ${words} ${duration(point.value)}`),
         ),
       ),
     );
@@ -75,19 +73,18 @@ export function lines(label, data, series) {
 
 function figure(label, drawing, key) {
   return h(
-    'figure',
-    { class: 'chart' },
-    h('figcaption', {}, label, key),
+    'figure.chart',
+    h('figcaption', label, key),
     svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': label }, drawing),
   );
 }
 
 function axis(most) {
   return [
-    svg('line', { class: 'grid', x1: LEFT, x2: WIDTH, y1: 12, y2: 12 }),
-    svg('line', { class: 'grid', x1: LEFT, x2: WIDTH, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM }),
-    svg('text', { class: 'tick', x: LEFT - 6, y: 16, 'text-anchor': 'end' }, most),
-    svg('text', { class: 'tick', x: LEFT - 6, y: HEIGHT - BOTTOM + 4, 'text-anchor': 'end' }, '0'),
+    svg('line.grid', { x1: LEFT, x2: WIDTH, y1: 12, y2: 12 }),
+    svg('line.grid', { x1: LEFT, x2: WIDTH, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM }),
+    svg('text.tick', { x: LEFT - 6, y: 16, 'text-anchor': 'end' }, most),
+    svg('text.tick', { x: LEFT - 6, y: HEIGHT - BOTTOM + 4, 'text-anchor': 'end' }, '0'),
   ];
 }
 
@@ -95,8 +92,7 @@ function times(data) {
   const every = Math.ceil(data.length / 6);
   const width = (WIDTH - LEFT) / data.length;
   return data.map(
-    ({ from }, n) =>
-      n % every === 0 && svg('text', { class: 'tick', x: LEFT + n * width, y: HEIGHT - 4 }, short(from)),
+    ({ from }, n) => n % every === 0 && svg('text.tick', { x: LEFT + n * width, y: HEIGHT - 4 }, short(from)),
   );
 }
 
@@ -111,8 +107,7 @@ function short(time) {
 
 function legend(parts) {
   return h(
-    'span',
-    { class: 'legend' },
+    'span.legend',
     parts.map(([, status, words]) => h('span', { 'data-status': status }, words)),
   );
 }

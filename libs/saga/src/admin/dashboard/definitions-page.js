@@ -8,7 +8,7 @@ import { toast } from './toast.js';
 
 /** Shows the definitions of the sagas of this application. */
 export async function definitionsPage(root, { params: [wanted], context, signal }) {
-  root.append(h('h1', {}, 'Definitions'));
+  root.append(h('h1', 'Definitions'));
   let definitions;
   try {
     definitions = await get('definitions', {}, signal);
@@ -17,22 +17,20 @@ export async function definitionsPage(root, { params: [wanted], context, signal 
     return;
   }
   if (definitions.length === 0) {
-    root.append(h('p', { class: 'empty' }, 'This application has no sagas.'));
+    root.append(h('p.empty', 'This application has no sagas.'));
     return;
   }
   const look = pausedSteps(root, { context, signal });
   const picked = definitions.find((one) => labelOf(one) === wanted) ?? definitions[0];
   root.append(
     h(
-      'div',
-      { class: 'definitions' },
+      'div.definitions',
       h(
         'nav',
         { 'aria-label': 'Definitions' },
         h(
           'ul',
-          {},
-          definitions.map((one) => h('li', {}, link(one, picked))),
+          definitions.map((one) => h('li', link(one, picked))),
         ),
       ),
       definition(picked, (step) =>
@@ -48,14 +46,10 @@ function labelOf({ name, version }) {
 
 function link(one, picked) {
   return h(
-    'a',
-    {
-      href: `#/definitions/${encodeURIComponent(labelOf(one))}`,
-      'aria-current': one === picked && 'true',
-      class: 'row',
-    },
+    'a.row',
+    { href: `#/definitions/${encodeURIComponent(labelOf(one))}`, 'aria-current': one === picked && 'true' },
     sagaName(one.name),
-    h('small', {}, ` v${one.version}`),
+    h('small', ` v${one.version}`),
   );
 }
 
@@ -84,22 +78,18 @@ function definition(saga, pauseButton) {
   ].filter(Boolean);
   return h(
     'article',
-    {},
-    h('h2', {}, sagaName(name), h('small', {}, ` version ${version}`)),
-    facts.length > 0 && h('p', {}, facts.join(' · ')),
-    h('div', { class: 'canvas panel', tabindex: 0 }, graph(saga, { label: `The steps of ${name}` })),
+    h('h2', sagaName(name), h('small', ` version ${version}`)),
+    facts.length > 0 && h('p', facts.join(' · ')),
+    h('div.canvas.panel', { tabindex: 0 }, graph(saga, { label: `The steps of ${name}` })),
     h(
-      'div',
-      { class: 'scroll', tabindex: 0 },
+      'div.scroll',
+      { tabindex: 0 },
       h(
-        'table',
-        { class: 'figures steps' },
+        'table.figures.steps',
         h(
           'thead',
-          {},
           h(
             'tr',
-            {},
             ['Step', 'Kind', 'Compensation', 'Attempts', 'Timeout', ''].map((head) =>
               h(head ? 'th' : 'td', head ? { scope: 'col' } : {}, head),
             ),
@@ -107,15 +97,13 @@ function definition(saga, pauseButton) {
         ),
         h(
           'tbody',
-          {},
           steps.map((step) => stepRow(step, pauseButton)),
         ),
       ),
     ),
     h(
-      'details',
-      { class: 'json' },
-      h('summary', {}, 'Mermaid'),
+      'details.json',
+      h('summary', 'Mermaid'),
       h('button', { type: 'button', onclick: () => copy(mermaid) }, 'Copy'),
       h('pre', { tabindex: 0 }, mermaid),
     ),
@@ -126,13 +114,12 @@ function stepRow(step, pauseButton) {
   const { name, compensation, retry, timeout } = step;
   return h(
     'tr',
-    {},
-    h('td', {}, h('b', {}, name)),
-    h('td', {}, whatItIs(step)),
-    h('td', {}, compensation ?? '–'),
-    h('td', { class: 'number' }, retry.attempts),
-    h('td', { class: 'number' }, timeout === undefined ? '–' : duration(timeout)),
-    h('td', { class: 'buttons' }, pauseButton(name)),
+    h('td', h('b', name)),
+    h('td', whatItIs(step)),
+    h('td', compensation ?? '–'),
+    h('td.number', retry.attempts),
+    h('td.number', timeout === undefined ? '–' : duration(timeout)),
+    h('td.buttons', pauseButton(name)),
   );
 }
 

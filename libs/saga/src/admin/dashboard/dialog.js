@@ -24,18 +24,13 @@ export function openDialog({ kind, title, about, text, submit: label, look }, ch
     'form',
     { method: 'dialog' },
     h('h2', { id: 'dialog-title' }, title),
-    h('p', { class: 'mono about' }, about),
-    h('p', {}, text),
+    h('p.mono.about', about),
+    h('p', text),
     children,
     answer,
-    h(
-      'div',
-      { class: 'buttons' },
-      h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'),
-      submit,
-    ),
+    h('div.buttons', h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'), submit),
   );
-  const dialog = h('dialog', { 'aria-labelledby': 'dialog-title', class: 'action' }, form);
+  const dialog = h('dialog.action', { 'aria-labelledby': 'dialog-title' }, form);
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     answer.replaceChildren();

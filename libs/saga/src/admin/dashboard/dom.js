@@ -7,25 +7,33 @@ export function byId(id) {
 }
 
 /**
+ * Makes an element: `h('td.number', count)`, `h('a.mono', { href }, text)`.
  * @returns {any} an element, whose properties depend on its tag
- * @param props attributes; `onclick` and the like are listeners; what is undefined, null or false is left out
+ * @param {string} tag with its classes, each behind a dot
+ * @param given an object of attributes, which may be left out, and the children. `onclick` and the like are listeners. What
+ * is undefined, null or false is left out
  */
-export function h(tag, props, ...children) {
-  return filled(document.createElement(tag), props, children);
+export function h(tag, ...given) {
+  return filled((name) => document.createElement(name), tag, given);
 }
 
-export function svg(tag, props, ...children) {
-  return filled(document.createElementNS(SVG, tag), props, children);
+/** @param {string} tag */
+export function svg(tag, ...given) {
+  return filled((name) => document.createElementNS(SVG, name), tag, given);
 }
 
-function filled(element, props, children) {
-  for (const [name, value] of Object.entries(props ?? {})) {
+function filled(make, tag, given) {
+  const [name, ...classes] = tag.split('.');
+  const element = make(name);
+  if (classes.length > 0) element.setAttribute('class', classes.join(' '));
+  const hasProps = given[0]?.constructor === Object;
+  for (const [name, value] of Object.entries(hasProps ? given[0] : {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
     else if (name === 'value') element.value = value;
     else element.setAttribute(name, value === true ? '' : String(value));
   }
-  element.append(...nodes(children));
+  element.append(...nodes(hasProps ? given.slice(1) : given));
   return element;
 }
 

@@ -15,12 +15,7 @@ export function field(name, label, { required = false, value = '', line = false 
     autocomplete: 'off',
   });
   input.value = value;
-  return h(
-    'label',
-    { class: 'field' },
-    h('span', {}, label, !required && h('small', {}, ' optional')),
-    input,
-  );
+  return h('label.field', h('span', label, !required && h('small', ' optional')), input);
 }
 
 /**
@@ -31,9 +26,8 @@ export function field(name, label, { required = false, value = '', line = false 
  */
 export function pickField(name, label, options = []) {
   return h(
-    'label',
-    { class: 'field' },
-    h('span', {}, label),
+    'label.field',
+    h('span', label),
     h(
       'select',
       { name },
@@ -51,16 +45,15 @@ export function pickField(name, label, options = []) {
  */
 export function jsonField(name, label, value = undefined, folded = false) {
   const text = value === undefined ? '' : JSON.stringify(value, undefined, 2);
-  const input = h('textarea', { name, rows: 6, class: 'mono', spellcheck: 'false', disabled: folded });
+  const input = h('textarea.mono', { name, rows: 6, spellcheck: 'false', disabled: folded });
   input.value = text;
-  const area = h('label', { class: 'field' }, h('span', {}, label), input);
+  const area = h('label.field', h('span', label), input);
   if (!folded) return area;
   return h(
-    'details',
-    { class: 'folded', ontoggle: ({ target }) => (input.disabled = !target.open) },
-    h('summary', {}, label),
-    text.includes(HIDDEN) &&
-      h('p', { class: 'notice' }, `Fields that say ${HIDDEN} keep their stored values.`),
+    'details.folded',
+    { ontoggle: ({ target }) => (input.disabled = !target.open) },
+    h('summary', label),
+    text.includes(HIDDEN) && h('p.notice', `Fields that say ${HIDDEN} keep their stored values.`),
     area,
   );
 }

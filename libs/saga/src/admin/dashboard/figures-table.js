@@ -9,21 +9,19 @@ import { h } from './dom.js';
  */
 export function figuresTable(heads, rows, look = 'figures') {
   return h(
-    'div',
-    { class: 'scroll', tabindex: 0 },
+    'div.scroll',
+    { tabindex: 0 },
     h(
       'table',
       { class: look === 'figures' ? look : `figures ${look}` },
       h(
         'thead',
-        {},
         h(
           'tr',
-          {},
           heads.map((head) => h(head ? 'th' : 'td', head ? { scope: 'col' } : {}, head)),
         ),
       ),
-      h('tbody', {}, rows),
+      h('tbody', rows),
     ),
   );
 }

@@ -14,11 +14,10 @@ export function graph({ layout, steps, edges }, { states, onpick, label }) {
   const kinds = new Map(steps.map((step) => [step.name, step]));
   const joins = new Map(edges.map((edge) => [`${edge.from} ${edge.to}`, edge.join]));
   const drawing = svg(
-    'svg',
-    { class: 'graph', viewBox: `0 0 ${width} ${height}`, width, height, role: 'group', 'aria-label': label },
+    'svg.graph',
+    { viewBox: `0 0 ${width} ${height}`, width, height, role: 'group', 'aria-label': label },
     svg(
       'defs',
-      {},
       svg(
         'marker',
         {
@@ -69,16 +68,15 @@ function node({ name, x, y, width, height }, step, state, onpick) {
     },
     svg(
       'title',
-      {},
       [name, kindNote(step), step?.compensation && `compensation: ${step.compensation}`]
         .filter(Boolean)
         .join('\n'),
     ),
     svg('rect', { width, height, rx: 9 }),
-    step?.forEach && svg('rect', { class: 'stack', x: 4, y: -4, width: width - 8, height: 4, rx: 2 }),
-    svg('text', { class: 'name', x: width / 2, y: second ? 19 : 27 }, seen[0]),
+    step?.forEach && svg('rect.stack', { x: 4, y: -4, width: width - 8, height: 4, rx: 2 }),
+    svg('text.name', { x: width / 2, y: second ? 19 : 27 }, seen[0]),
     second && ' ',
-    second && svg('text', { class: 'note', x: width / 2, y: 34 }, seen[1]),
+    second && svg('text.note', { x: width / 2, y: 34 }, seen[1]),
   );
 }
 

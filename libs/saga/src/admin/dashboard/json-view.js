@@ -11,9 +11,9 @@ export function jsonView(key, label, value) {
   const text = JSON.stringify(value, undefined, 2);
   const shown = text.length > MOST ? `${text.slice(0, MOST)}\n… ${text.length - MOST} more characters` : text;
   return h(
-    'details',
-    { class: 'json', 'data-key': key, open: text.length <= SHORT },
-    h('summary', {}, label, h('small', {}, ` ${summaryOf(value)}`)),
+    'details.json',
+    { 'data-key': key, open: text.length <= SHORT },
+    h('summary', label, h('small', ` ${summaryOf(value)}`)),
     h('pre', { tabindex: 0 }, shown),
   );
 }

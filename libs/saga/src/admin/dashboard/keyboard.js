@@ -58,22 +58,19 @@ function help() {
       { method: 'dialog' },
       h('h2', { id: 'keys' }, 'Keyboard shortcuts'),
       h(
-        'dl',
-        { class: 'keys' },
+        'dl.keys',
         KEYS.map(([keys, what]) =>
           h(
             'div',
-            {},
             h(
               'dt',
-              {},
-              keys.split(' ').map((key) => h('kbd', {}, key.replace(',', ''))),
+              keys.split(' ').map((key) => h('kbd', key.replace(',', ''))),
             ),
-            h('dd', {}, what),
+            h('dd', what),
           ),
         ),
       ),
-      h('div', { class: 'buttons' }, h('button', {}, 'Close')),
+      h('div.buttons', h('button', 'Close')),
     ),
   );
   document.body.append(dialog);

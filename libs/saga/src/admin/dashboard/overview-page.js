@@ -27,8 +27,8 @@ const BUCKETS = { 1: 30, 24: 24, 168: 42 };
 export function overviewPage(root, { query, context, signal }) {
   const asked = { saga: query.get('saga') ?? '', hours: query.get('hours') ?? '24' };
   if (!(asked.hours in SPANS)) asked.hours = '24';
-  const now = h('div', { class: 'now' });
-  const rates = h('div', { class: 'rates' });
+  const now = h('div.now');
+  const rates = h('div.rates');
   const load = async () => {
     const stats = await get('stats', {}, signal).catch((error) => ({ error }));
     return { stats, rates: await get('rates', { ...asked, buckets: BUCKETS[asked.hours] }, signal) };
@@ -52,8 +52,7 @@ export function overviewPage(root, { query, context, signal }) {
   const select = (name, label, options) =>
     h(
       'label',
-      {},
-      h('span', {}, label),
+      h('span', label),
       h(
         'select',
         { name, onchange: ({ target }) => change(name, target.value) },
@@ -61,11 +60,11 @@ export function overviewPage(root, { query, context, signal }) {
       ),
     );
   root.append(
-    h('h1', {}, 'Overview'),
+    h('h1', 'Overview'),
     now,
     h(
-      'form',
-      { class: 'filters', onsubmit: (event) => event.preventDefault() },
+      'form.filters',
+      { onsubmit: (event) => event.preventDefault() },
       select('saga', 'Saga', [['', 'all'], ...context.sagas.map((name) => [name, sagaName(name)])]),
       select('hours', 'Started', Object.entries(SPANS)),
     ),
@@ -75,17 +74,11 @@ export function overviewPage(root, { query, context, signal }) {
 
 function standing({ sagas, due, oldestDue, overdue, pausedSteps, outbox }) {
   const tile = (name, value, note, status) =>
-    h(
-      'div',
-      { class: 'tile', 'data-status': status },
-      h('dt', {}, name),
-      h('dd', {}, value, note && h('small', {}, note)),
-    );
+    h('div.tile', { 'data-status': status }, h('dt', name), h('dd', value, note && h('small', note)));
   const person = total(sagas.filter(({ status }) => NEEDS_ATTENTION.includes(status)));
   return [
     h(
-      'dl',
-      { class: 'tiles' },
+      'dl.tiles',
       tile('Not finished', count(total(sagas))),
       tile('Need attention', count(person), undefined, person > 0 ? 'stuck' : undefined),
       tile('Due now', count(due), oldestDue && `oldest ${ago(oldestDue)}`),
@@ -102,14 +95,11 @@ function standing({ sagas, due, oldestDue, overdue, pausedSteps, outbox }) {
     ),
     sagas.length > 0 &&
       h(
-        'table',
-        { class: 'counts' },
+        'table.counts',
         h(
           'thead',
-          {},
           h(
             'tr',
-            {},
             ['Saga', 'Status', 'Count'].map((name) =>
               h('th', { scope: 'col', class: name === 'Count' && 'number' }, name),
             ),
@@ -117,19 +107,16 @@ function standing({ sagas, due, oldestDue, overdue, pausedSteps, outbox }) {
         ),
         h(
           'tbody',
-          {},
           sagas.map(({ saga, version, status, count: number }) =>
             h(
               'tr',
-              {},
               h(
                 'td',
-                {},
                 h('a', { href: `#/?${new URLSearchParams({ saga, status })}` }, sagaName(saga)),
-                version > 1 && h('small', {}, ` v${version}`),
+                version > 1 && h('small', ` v${version}`),
               ),
-              h('td', {}, pill(status)),
-              h('td', { class: 'number' }, count(number)),
+              h('td', pill(status)),
+              h('td.number', count(number)),
             ),
           ),
         ),
@@ -145,20 +132,14 @@ function charts({ buckets }, saga) {
   const started = buckets.map(({ from, sagas }) => ({ from, parts: added(sagas) }));
   const times = buckets.map(({ from, sagas }) => ({ from, values: durationsOf(sagas) }));
   const some = buckets.some(({ sagas }) => sagas.length > 0);
-  if (!some) return h('p', { class: 'empty' }, 'No sagas were started in this time.');
+  if (!some) return h('p.empty', 'No sagas were started in this time.');
   return [
     buckets.some(({ complete }) => !complete) &&
       h(
-        'p',
-        { class: 'notice' },
+        'p.notice',
         'More sagas were started than this page reads. The counts include the first 1,000 sagas of each bar.',
       ),
-    h(
-      'div',
-      { class: 'charts' },
-      bars('Sagas by start time', started, PARTS),
-      lines('Duration', times, DURATIONS),
-    ),
+    h('div.charts', bars('Sagas by start time', started, PARTS), lines('Duration', times, DURATIONS)),
     sagaTable(buckets),
     saga && stepTable(buckets),
   ];
@@ -225,7 +206,7 @@ function stepTable(buckets) {
       duration(weighted(all, 'p95', 'runs')),
     ];
   });
-  return [h('h2', {}, 'Steps'), figures(['Step', 'Runs', 'With failures', 'Failed', 'p50', 'p95'], rows)];
+  return [h('h2', 'Steps'), figures(['Step', 'Runs', 'With failures', 'Failed', 'p50', 'p95'], rows)];
 }
 
 function share(part, whole) {
@@ -238,7 +219,6 @@ function figures(heads, rows) {
     rows.map((cells) =>
       h(
         'tr',
-        {},
         cells.map((cell, n) => h('td', { class: n > 0 && 'number' }, cell)),
       ),
     ),

@@ -14,8 +14,8 @@ export function pager(cursors, next, look, [back, on]) {
     look();
   };
   return h(
-    'nav',
-    { class: 'pager', 'aria-label': 'Pages of the list' },
+    'nav.pager',
+    { 'aria-label': 'Pages of the list' },
     h(
       'button',
       {
@@ -26,7 +26,7 @@ export function pager(cursors, next, look, [back, on]) {
       },
       `← ${back}`,
     ),
-    h('span', {}, `Page ${cursors.length + 1}`),
+    h('span', `Page ${cursors.length + 1}`),
     h('button', { type: 'button', 'data-key': 'older', disabled: !next, onclick: goOn }, `${on} →`),
   );
 }

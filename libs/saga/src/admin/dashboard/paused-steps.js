@@ -28,7 +28,7 @@ const ACTIONS = {
  * @returns a function that loads them at once
  */
 export function pausedSteps(root, { context, signal }) {
-  const list = h('section', { class: 'paused-steps', 'aria-label': 'Paused steps' });
+  const list = h('section.paused-steps', { 'aria-label': 'Paused steps' });
   root.append(list);
   const look = live(
     signal,
@@ -38,19 +38,14 @@ export function pausedSteps(root, { context, signal }) {
       const { items, unreachable } = page;
       swap(
         list,
-        items.length > 0 && h('h2', {}, 'Paused steps'),
+        items.length > 0 && h('h2', 'Paused steps'),
         items.length > 0 &&
           figuresTable(
             ['Saga', 'Step', 'Paused', ''],
             items.map((one) => row(one, context, () => void look())),
             'entries',
           ),
-        unreachable &&
-          h(
-            'p',
-            { class: 'notice' },
-            `Shards that cannot be reached are missing: ${unreachable.join(', ')}.`,
-          ),
+        unreachable && h('p.notice', `Shards that cannot be reached are missing: ${unreachable.join(', ')}.`),
       );
     },
     SELDOM,
@@ -64,18 +59,17 @@ function row(paused, context, done) {
   return h(
     'tr',
     { 'data-paused': `${saga}.${step}` },
-    h('td', {}, h('a', { href: `#/?${new URLSearchParams({ saga, step })}` }, sagaName(saga))),
-    h('td', {}, h('b', {}, step)),
+    h('td', h('a', { href: `#/?${new URLSearchParams({ saga, step })}` }, sagaName(saga))),
+    h('td', h('b', step)),
     h(
       'td',
-      {},
       pill('paused'),
       ' since ',
       since(paused.since),
-      who && h('small', {}, ` ${who}`),
-      shards && h('small', {}, ` on ${shards.join(', ')}`),
+      who && h('small', ` ${who}`),
+      shards && h('small', ` on ${shards.join(', ')}`),
     ),
-    h('td', { class: 'buttons' }, actions.length > 0 && stepButton('resume', paused, context, done)),
+    h('td.buttons', actions.length > 0 && stepButton('resume', paused, context, done)),
   );
 }
 

@@ -10,13 +10,12 @@ export function problem(error) {
     503: 'The database cannot be reached',
   };
   return h(
-    'div',
-    { class: 'notice bad', role: 'alert' },
+    'div.notice.bad',
+    { role: 'alert' },
     h(
       'strong',
-      {},
       what[error.status] ?? (error.status === 0 ? 'The application cannot be reached' : 'The request failed'),
     ),
-    h('p', {}, error.message),
+    h('p', error.message),
   );
 }

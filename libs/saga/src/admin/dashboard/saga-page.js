@@ -19,8 +19,8 @@ const MOST_ITEMS = 200;
 /** Shows one saga: what it waits for, what happened, and the allowed actions. */
 export function sagaPage(root, { params: [id], context, signal }) {
   const path = `sagas/${encodeURIComponent(id)}`;
-  const page = h('article', { class: 'saga-page' });
-  root.append(h('p', { class: 'crumbs' }, h('a', { href: '#/' }, '← All sagas')), page);
+  const page = h('article.saga-page');
+  root.append(h('p.crumbs', h('a', { href: '#/' }, '← All sagas')), page);
   let drawing;
   let shown = '';
   let pushed;
@@ -38,7 +38,7 @@ export function sagaPage(root, { params: [id], context, signal }) {
   const show = (loaded, error) => {
     if (error) {
       shown = '';
-      return swap(page, h('h1', { class: 'visually-hidden' }, 'Saga'), problem(error));
+      return swap(page, h('h1.visually-hidden', 'Saga'), problem(error));
     }
     const { saga, history } = loaded;
     const now = JSON.stringify(loaded);
@@ -67,24 +67,15 @@ export function sagaPage(root, { params: [id], context, signal }) {
 function head(saga, act) {
   const { status, saga: name, version, correlationId, actions, overdue } = saga;
   return h(
-    'header',
-    { class: 'saga-head' },
+    'header.saga-head',
     h(
       'div',
-      {},
-      h('p', { class: 'over' }, sagaName(name), ` · version ${version}`),
-      h(
-        'h1',
-        {},
-        h('span', { class: 'mono' }, correlationId),
-        ' ',
-        pill(status),
-        overdue && [' ', pill('overdue')],
-      ),
+      h('p.over', sagaName(name), ` · version ${version}`),
+      h('h1', h('span.mono', correlationId), ' ', pill(status), overdue && [' ', pill('overdue')]),
     ),
     h(
-      'div',
-      { class: 'actions', role: 'group', 'aria-label': 'Actions' },
+      'div.actions',
+      { role: 'group', 'aria-label': 'Actions' },
       actions.map((action) =>
         h(
           'button',
@@ -111,13 +102,13 @@ function standing(saga) {
   const last = stepToAttend(saga)?.errors.at(-1);
   return [
     h(
-      'section',
-      { class: 'standing', 'data-status': status, 'aria-label': 'Current state' },
-      h('p', { class: 'sentence' }, waitingSentence(saga)),
-      last && h('div', { class: 'failure' }, errorView('last', last)),
+      'section.standing',
+      { 'data-status': status, 'aria-label': 'Current state' },
+      h('p.sentence', waitingSentence(saga)),
+      last && h('div.failure', errorView('last', last)),
       failure && failureView(failure, failure.error?.message !== last?.message),
     ),
-    !payloads.shown && h('p', { class: 'notice' }, payloads.why),
+    !payloads.shown && h('p.notice', payloads.why),
   ];
 }
 
@@ -134,15 +125,8 @@ function failureView({ kind, step, error, reason }, full) {
     undone: 'An operator undid it',
   };
   return h(
-    'div',
-    { class: 'failure' },
-    h(
-      'p',
-      {},
-      h('strong', {}, what[kind] ?? words(kind)),
-      step && [' at ', h('b', {}, step)],
-      reason && `: ${reason}`,
-    ),
+    'div.failure',
+    h('p', h('strong', what[kind] ?? words(kind)), step && [' at ', h('b', step)], reason && `: ${reason}`),
     full && error && errorView('failure', error),
   );
 }
@@ -159,25 +143,22 @@ function body(saga, drawing, history) {
   };
   const states = new Map(steps.map((step) => [step.name, step]));
   return h(
-    'div',
-    { class: 'columns' },
+    'div.columns',
     h(
-      'div',
-      { class: 'left' },
+      'div.left',
       drawing?.layout &&
         panel(
           'Graph',
           h(
-            'div',
-            { class: 'canvas', tabindex: 0 },
+            'div.canvas',
+            { tabindex: 0 },
             graph(drawing, { states, onpick: pick, label: `The steps of ${saga.saga}` }),
           ),
         ),
       panel('About', about(saga)),
     ),
     h(
-      'div',
-      { class: 'right' },
+      'div.right',
       panel('Timeline', timeline(saga)),
       panel(
         'Steps',
@@ -195,7 +176,7 @@ function body(saga, drawing, history) {
 }
 
 function panel(title, ...content) {
-  return h('section', { class: 'panel' }, h('h2', {}, title), content);
+  return h('section.panel', h('h2', title), content);
 }
 
 /** @param {import('../dashboard-data.js').ShownSaga} saga */
@@ -205,31 +186,28 @@ function about(saga) {
   const children = steps.filter(({ child }) => child);
   const ended = finishedAt && `, after ${duration(msBetween(createdAt, finishedAt))}`;
   const facts = [
-    ['Id', h('span', { class: 'mono' }, id)],
+    ['Id', h('span.mono', id)],
     ['Started', since(createdAt)],
     ['Changed', since(updatedAt)],
     ['Ended', finishedAt && [since(finishedAt), ended]],
     ['Due by', slaAt && !finishedAt && since(slaAt)],
-    ['Worker', lockedBy && h('span', { class: 'mono' }, lockedBy)],
+    ['Worker', lockedBy && h('span.mono', lockedBy)],
     ['Started by', parent && [sagaLink(parent.id), ` at ${parent.step}`]],
     [
       'Started',
-      children.length > 0 && children.map(({ name, child }) => h('div', {}, `${name}: `, sagaLink(child))),
+      children.length > 0 && children.map(({ name, child }) => h('div', `${name}: `, sagaLink(child))),
     ],
     [
       'Tags',
       Object.keys(tags).length > 0 &&
-        Object.entries(tags).map(([key, value]) => h('span', { class: 'tag' }, `${key}:${value}`)),
+        Object.entries(tags).map(([key, value]) => h('span.tag', `${key}:${value}`)),
     ],
     ['Priority', priority > 0 && priority],
     ['Round', round > 1 && `${round}: it was rolled back to a savepoint`],
   ];
   return h(
     'dl',
-    {},
-    facts
-      .filter(([, fact]) => fact)
-      .map(([name, fact]) => h('div', {}, h('dt', {}, name), h('dd', {}, fact))),
+    facts.filter(([, fact]) => fact).map(([name, fact]) => h('div', h('dt', name), h('dd', fact))),
   );
 }
 
@@ -245,18 +223,16 @@ function stepView(step) {
     .filter(Boolean)
     .join(', ');
   const rest = [
-    unknown && h('p', { class: 'notice' }, 'The outcome of an attempt is unknown: it may have taken effect.'),
-    step.continued && h('p', { class: 'notice' }, 'This step is optional: the saga continues without it.'),
-    heartbeatAt && h('p', {}, 'Last heartbeat ', since(heartbeatAt)),
-    retryAt && h('p', {}, 'Next attempt ', since(retryAt)),
-    child && h('p', {}, 'Saga ', sagaLink(child)),
+    unknown && h('p.notice', 'The outcome of an attempt is unknown: it may have taken effect.'),
+    step.continued && h('p.notice', 'This step is optional: the saga continues without it.'),
+    heartbeatAt && h('p', 'Last heartbeat ', since(heartbeatAt)),
+    retryAt && h('p', 'Next attempt ', since(retryAt)),
+    child && h('p', 'Saga ', sagaLink(child)),
     errors.map((error) =>
       h(
-        'div',
-        { class: 'attempt' },
+        'div.attempt',
         h(
           'small',
-          {},
           `${error.during === 'step' ? 'attempt' : 'compensation attempt'} ${error.attempt}, `,
           at(error.at),
         ),
@@ -265,31 +241,27 @@ function stepView(step) {
     ),
     jsonView(`result ${name}`, 'result', result),
     items?.slice(0, MOST_ITEMS).map(stepView),
-    items &&
-      items.length > MOST_ITEMS &&
-      h('p', { class: 'empty' }, `… and ${items.length - MOST_ITEMS} more items`),
+    items && items.length > MOST_ITEMS && h('p.empty', `… and ${items.length - MOST_ITEMS} more items`),
   ]
     .flat()
     .filter(Boolean);
   const title = [
     pill(status),
-    h('b', {}, name),
-    tries && h('small', {}, tries),
-    progress && h('small', { class: 'progress' }, progressText(progress)),
+    h('b', name),
+    tries && h('small', tries),
+    progress && h('small.progress', progressText(progress)),
   ];
-  if (rest.length === 0)
-    return h('p', { class: 'step-line', 'data-status': status, id: `step-${name}` }, title);
+  if (rest.length === 0) return h('p.step-line', { 'data-status': status, id: `step-${name}` }, title);
   return h(
-    'details',
+    'details.step-line',
     {
-      class: 'step-line',
       'data-status': status,
       id: `step-${name}`,
       'data-key': `step ${name}`,
       open: status.endsWith('failed'),
     },
-    h('summary', {}, title),
-    h('div', { class: 'step-body' }, rest),
+    h('summary', title),
+    h('div.step-body', rest),
   );
 }
 
@@ -300,18 +272,12 @@ function progressText({ percent, message }) {
 
 /** @param {readonly import('../dashboard-data.js').ShownHistoryEntry[]} history */
 function historyView(history) {
-  if (history.length === 0) return h('p', { class: 'empty' }, 'No operator has acted on it.');
+  if (history.length === 0) return h('p.empty', 'No operator has acted on it.');
   return h(
-    'ol',
-    { class: 'history' },
+    'ol.history',
     history.map((entry) => {
       const { at: when, text, proposed } = entry;
-      return h(
-        'li',
-        {},
-        h('p', {}, text),
-        h('small', {}, at(when), proposed && ' · waits for a second operator'),
-      );
+      return h('li', h('p', text), h('small', at(when), proposed && ' · waits for a second operator'));
     }),
   );
 }

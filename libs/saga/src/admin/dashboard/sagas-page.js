@@ -22,8 +22,8 @@ export function sagasPage(root, { query, context, signal, go }) {
   );
   /** The cursors of all pages after the first. */
   const cursors = [];
-  const many = h('p', { class: 'many' });
-  const list = h('section', { 'aria-label': 'Sagas', class: 'list' });
+  const many = h('p.many');
+  const list = h('section.list', { 'aria-label': 'Sagas' });
   const urgent = h('section', { 'aria-label': 'Sagas that need attention' });
 
   const ask = async () => {
@@ -61,7 +61,6 @@ export function sagasPage(root, { query, context, signal, go }) {
       stuck?.items.length > 0 && [
         h(
           'h2',
-          {},
           `${plural(stuck.items.length, 'saga')}${stuck.next ? ' and more' : ''} ${stuck.items.length === 1 ? 'needs' : 'need'} attention`,
         ),
         table(stuck.items),
@@ -86,13 +85,7 @@ export function sagasPage(root, { query, context, signal, go }) {
     history.replaceState(null, '', `#/${used.length > 0 ? `?${new URLSearchParams(used)}` : ''}`);
     void look();
   };
-  root.append(
-    h('h1', { class: 'visually-hidden' }, 'Sagas'),
-    bar(filter, context, change, go),
-    many,
-    urgent,
-    list,
-  );
+  root.append(h('h1.visually-hidden', 'Sagas'), bar(filter, context, change, go), many, urgent, list);
 }
 
 /** Returns the filter of the list for `api/bulk`. */
@@ -120,8 +113,7 @@ function bar(filter, context, change, go) {
   const select = (name, label, options) =>
     h(
       'label',
-      {},
-      h('span', {}, label),
+      h('span', label),
       h(
         'select',
         { name, onchange: ({ target }) => change(name, target.value) },
@@ -129,12 +121,11 @@ function bar(filter, context, change, go) {
       ),
     );
   return h(
-    'form',
-    { class: 'filters', role: 'search', onsubmit: (event) => event.preventDefault() },
+    'form.filters',
+    { role: 'search', onsubmit: (event) => event.preventDefault() },
     h(
-      'label',
-      { class: 'search' },
-      h('span', {}, 'Find'),
+      'label.search',
+      h('span', 'Find'),
       h('input', {
         type: 'search',
         name: 'search',
@@ -158,8 +149,7 @@ function bar(filter, context, change, go) {
     select('hours', 'Started', Object.entries(HOURS)),
     h(
       'label',
-      {},
-      h('span', {}, 'Tag'),
+      h('span', 'Tag'),
       h('input', {
         name: 'tag',
         value: filter.tag,
@@ -180,20 +170,17 @@ function onlyOne(go) {
 
 function table(sagas) {
   return h(
-    'table',
-    { class: 'sagas' },
+    'table.sagas',
     h(
       'thead',
-      {},
       h(
         'tr',
-        {},
         ['Status', 'Saga', 'Correlation id', 'Current step', 'Changed', 'Started'].map((name) =>
           h('th', { scope: 'col' }, name),
         ),
       ),
     ),
-    h('tbody', {}, sagas.map(row)),
+    h('tbody', sagas.map(row)),
   );
 }
 
@@ -206,22 +193,16 @@ function row(summary) {
   return h(
     'tr',
     { 'data-status': status },
-    h('td', { class: 'status' }, pill(status)),
-    h('td', { class: 'saga' }, sagaName(saga), version > 1 && h('small', {}, ` v${version}`)),
+    h('td.status', pill(status)),
+    h('td.saga', sagaName(saga), version > 1 && h('small', ` v${version}`)),
+    h('td.id', h('a.row.mono', { href, 'data-key': id }, correlationId), tagList(tags)),
     h(
-      'td',
-      { class: 'id' },
-      h('a', { class: 'row mono', href, 'data-key': id }, correlationId),
-      tagList(tags),
+      'td.where',
+      where && h('span.step', failedCompensations ? `compensation ${where}` : where),
+      error && h('span.why', error),
     ),
-    h(
-      'td',
-      { class: 'where' },
-      where && h('span', { class: 'step' }, failedCompensations ? `compensation ${where}` : where),
-      error && h('span', { class: 'why' }, error),
-    ),
-    h('td', { class: 'time', 'data-label': 'changed' }, since(updatedAt)),
-    h('td', { class: 'time', 'data-label': 'started' }, since(createdAt)),
+    h('td.time', { 'data-label': 'changed' }, since(updatedAt)),
+    h('td.time', { 'data-label': 'started' }, since(createdAt)),
   );
 }
 
@@ -229,8 +210,7 @@ function empty(filter, page, urgent) {
   if (urgent > 0 && page.items.length > 0) return undefined;
   const filtered = Object.values(filter).some((value) => value !== '');
   return h(
-    'p',
-    { class: 'empty' },
+    'p.empty',
     filter.search
       ? 'No saga has this id or correlation id. Enter the complete id.'
       : filtered

@@ -20,15 +20,14 @@ const LATE = 60_000;
 
 /** Shows the schedules with their last and next runs. */
 export function schedulesPage(root, { context, signal }) {
-  const list = h('div', { class: 'schedules' });
-  root.append(h('h1', {}, 'Schedules'), list);
+  const list = h('div.schedules');
+  root.append(h('h1', 'Schedules'), list);
   const look = live(
     signal,
     () => get('schedules', {}, signal),
     (schedules, error) => {
       if (error) swap(list, problem(error));
-      else if (schedules.length === 0)
-        swap(list, h('p', { class: 'empty' }, 'No saga of this database has a schedule.'));
+      else if (schedules.length === 0) swap(list, h('p.empty', 'No saga of this database has a schedule.'));
       else
         swap(
           list,
@@ -52,18 +51,12 @@ function row(schedule, act) {
   return h(
     'tr',
     { 'data-schedule': saga },
-    h('td', {}, h('a', { href: `#/?${new URLSearchParams({ saga })}` }, sagaName(saga))),
+    h('td', h('a', { href: `#/?${new URLSearchParams({ saga })}` }, sagaName(saga))),
+    h('td', h('span.mono', cron), h('small', ` ${timezone}, overlap: ${overlap}, catch-up: ${catchUp}`)),
+    h('td', nextOf(schedule)),
+    h('td', lastOf(schedule)),
     h(
-      'td',
-      {},
-      h('span', { class: 'mono' }, cron),
-      h('small', {}, ` ${timezone}, overlap: ${overlap}, catch-up: ${catchUp}`),
-    ),
-    h('td', {}, nextOf(schedule)),
-    h('td', {}, lastOf(schedule)),
-    h(
-      'td',
-      { class: 'buttons' },
+      'td.buttons',
       actions.map((kind) => actionButton(kind, ACTIONS[kind].label, saga, () => act(schedule, kind))),
     ),
   );
@@ -72,10 +65,10 @@ function row(schedule, act) {
 function nextOf({ next, paused }) {
   if (paused) {
     const who = [paused.by && `by ${paused.by}`, paused.reason].filter(Boolean).join(': ');
-    return [pill('paused'), ' since ', since(paused.at), who && h('small', {}, ` ${who}`)];
+    return [pill('paused'), ' since ', since(paused.at), who && h('small', ` ${who}`)];
   }
   const isLate = Date.parse(next) < Date.now() - LATE;
-  return [since(next), isLate && h('small', {}, ' no process runs it')];
+  return [since(next), isLate && h('small', ' no process runs it')];
 }
 
 function lastOf({ last, skippedAt }) {
@@ -83,11 +76,11 @@ function lastOf({ last, skippedAt }) {
     last
       ? [
           h('a', { href: `#/saga/${encodeURIComponent(last.sagaId)}` }, since(last.at)),
-          last.triggered && h('small', {}, ' started by an operator'),
-          last.status ? [' ', pill(last.status)] : h('small', {}, ' ended'),
+          last.triggered && h('small', ' started by an operator'),
+          last.status ? [' ', pill(last.status)] : h('small', ' ended'),
         ]
       : '–',
-    skippedAt && h('small', {}, ' skipped ', since(skippedAt)),
+    skippedAt && h('small', ' skipped ', since(skippedAt)),
   ];
 }
 

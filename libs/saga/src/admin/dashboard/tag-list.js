@@ -7,5 +7,5 @@ const TRACE_TAG = 'traceparent';
 export function tagList(tags) {
   return Object.entries(tags)
     .filter(([key]) => key !== TRACE_TAG)
-    .map(([key, value]) => h('span', { class: 'tag' }, `${key}:${value}`));
+    .map(([key, value]) => h('span.tag', `${key}:${value}`));
 }

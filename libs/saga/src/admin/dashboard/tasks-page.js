@@ -19,7 +19,7 @@ export function tasksPage(root, { query, context, signal }) {
   const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? '']));
   /** @type {string[]} the cursors of all pages after the first */
   const cursors = [];
-  const list = h('section', { 'aria-label': 'Tasks', class: 'list' });
+  const list = h('section.list', { 'aria-label': 'Tasks' });
   const ask = () => get('tasks', { ...toQuery(filter), cursor: cursors.at(-1), limit: PAGE }, signal);
   const act = (task, kind) =>
     actionDialog(sagaOf(task), { kind, steps: [task.step] }, context, () => void look());
@@ -28,7 +28,7 @@ export function tasksPage(root, { query, context, signal }) {
     swap(
       list,
       page.unreachable && h('p', { role: 'status' }, unreachableText(page.unreachable, 'steps')),
-      page.items.length > 0 ? table(page.items, act) : h('p', { class: 'empty' }, emptyText(filter)),
+      page.items.length > 0 ? table(page.items, act) : h('p.empty', emptyText(filter)),
       pager(cursors, page.next, () => void look(), ['Older', 'Newer']),
     );
   };
@@ -40,7 +40,7 @@ export function tasksPage(root, { query, context, signal }) {
     history.replaceState(null, '', `#/tasks${used.length > 0 ? `?${new URLSearchParams(used)}` : ''}`);
     void look();
   };
-  root.append(h('h1', {}, 'Tasks'), bar(filter, context, change), list);
+  root.append(h('h1', 'Tasks'), bar(filter, context, change), list);
 }
 
 /** @param {Record<string, any>} filter */
@@ -52,8 +52,7 @@ function bar(filter, context, change) {
   const input = (name, label, placeholder) =>
     h(
       'label',
-      {},
-      h('span', {}, label),
+      h('span', label),
       h('input', {
         name,
         placeholder,
@@ -65,12 +64,11 @@ function bar(filter, context, change) {
     );
   const sagas = [['', 'all'], ...context.sagas.map((name) => [name, sagaName(name)])];
   return h(
-    'form',
-    { class: 'filters', role: 'search', onsubmit: (event) => event.preventDefault() },
+    'form.filters',
+    { role: 'search', onsubmit: (event) => event.preventDefault() },
     h(
       'label',
-      {},
-      h('span', {}, 'Saga'),
+      h('span', 'Saga'),
       h(
         'select',
         { name: 'saga', onchange: ({ target }) => change('saga', target.value) },
@@ -101,24 +99,22 @@ function row(task, act) {
   return h(
     'tr',
     { 'data-task': `${id} ${step}` },
-    h('td', {}, sagaName(saga), version > 1 && h('small', {}, ` v${version}`)),
-    h('td', {}, step),
+    h('td', sagaName(saga), version > 1 && h('small', ` v${version}`)),
+    h('td', step),
     h(
       'td',
-      {},
       h(
-        'a',
-        { class: 'row mono', href: `#/saga/${encodeURIComponent(id)}`, 'data-key': `${id} ${step}` },
+        'a.row.mono',
+        { href: `#/saga/${encodeURIComponent(id)}`, 'data-key': `${id} ${step}` },
         correlationId,
       ),
       tagList(tags),
     ),
-    h('td', {}, since(task.since)),
-    h('td', {}, since(until)),
-    h('td', {}, approvalsText(task)),
+    h('td', since(task.since)),
+    h('td', since(until)),
+    h('td', approvalsText(task)),
     h(
-      'td',
-      { class: 'buttons' },
+      'td.buttons',
       actions.map((kind) =>
         actionButton(kind, ACTIONS[kind].label, `${step} of ${correlationId}`, () => act(task, kind)),
       ),
@@ -129,7 +125,7 @@ function row(task, act) {
 function approvalsText({ quorum, approvals }) {
   if (quorum === 1) return '–';
   const who = approvals.map(({ by }) => by).join(', ');
-  return [`${approvals.length} of ${quorum}`, who && h('small', {}, ` ${who}`)];
+  return [`${approvals.length} of ${quorum}`, who && h('small', ` ${who}`)];
 }
 
 function emptyText(filter) {

@@ -7,8 +7,7 @@ import { clock, duration, exact, msBetween } from './format.js';
  */
 export function timeline({ createdAt, timeline: events }) {
   return h(
-    'ol',
-    { class: 'timeline' },
+    'ol.timeline',
     events.map((event, n) =>
       h(
         'li',
@@ -19,10 +18,9 @@ export function timeline({ createdAt, timeline: events }) {
           n === 0 ? clock(event.at) : `+${duration(Math.max(0, msBetween(createdAt, event.at)))}`,
         ),
         h(
-          'span',
-          { class: 'what' },
+          'span.what',
           withBoldStep(event),
-          event.durationMs !== undefined && h('small', {}, ` in ${duration(event.durationMs)}`),
+          event.durationMs !== undefined && h('small', ` in ${duration(event.durationMs)}`),
         ),
         event.error && errorView(`${event.step} ${event.during} ${event.attempt}`, event.error),
       ),
@@ -34,7 +32,7 @@ export function timeline({ createdAt, timeline: events }) {
 function withBoldStep({ text, step }) {
   if (step === undefined) return text;
   const at = text.indexOf(step);
-  return at < 0 ? text : [text.slice(0, at), h('b', {}, step), text.slice(at + step.length)];
+  return at < 0 ? text : [text.slice(0, at), h('b', step), text.slice(at + step.length)];
 }
 
 /**
@@ -50,13 +48,13 @@ function lookOf({ kind, status, during }) {
 
 /** Shows an error with its cause and its stack. */
 export function errorView(key, error) {
-  const title = [h('b', {}, error.name), error.code && h('code', {}, error.code), ' ', error.message];
+  const title = [h('b', error.name), error.code && h('code', error.code), ' ', error.message];
   const more = [error.stack, ...causes(error.cause)].filter(Boolean).join('\n\ncaused by ');
-  if (!more) return h('p', { class: 'error' }, title);
+  if (!more) return h('p.error', title);
   return h(
-    'details',
-    { class: 'error', 'data-key': `error ${key}` },
-    h('summary', {}, title),
+    'details.error',
+    { 'data-key': `error ${key}` },
+    h('summary', title),
     h('pre', { tabindex: 0 }, more),
   );
 }

@@ -70,5 +70,5 @@ function adviceFor(saga) {
 }
 
 export function sagaLink(id, text = id) {
-  return h('a', { href: `#/saga/${encodeURIComponent(id)}`, class: 'mono' }, text);
+  return h('a.mono', { href: `#/saga/${encodeURIComponent(id)}` }, text);
 }
