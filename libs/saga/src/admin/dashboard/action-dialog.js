@@ -1,8 +1,8 @@
 import { get, post } from './api.js';
 import { ACTIONS } from './actions.js';
 import { compensationName } from './compensation.js';
-import { field, jsonField, operatorField, pickField, readJson, rememberOperator } from './fields.js';
-import { openDialog } from './dialog.js';
+import { givenIn, openDialog } from './dialog.js';
+import { field, jsonField, operatorField, pickField, readJson } from './fields.js';
 import { h } from './dom.js';
 import { plural } from './format.js';
 import { previewView } from './preview.js';
@@ -74,18 +74,12 @@ function unbegun({ steps }) {
  * @param {import('../dashboard-data.js').ShownAction} action
  */
 function bodyOf(form, { status, revision }, { kind, now }) {
-  const texts = [...new FormData(form)].map(([name, text]) => [name, String(text)]);
-  const given = Object.fromEntries(texts.filter(([, text]) => text.trim() !== ''));
   const { sends, decides, fields } = ACTIONS[kind];
   /** @type {Record<string, unknown>} */
-  const body = {};
-  for (const [name, text] of Object.entries(given)) {
-    const isJson = fields.some((one) => one.name === name && one.type === 'json');
-    if (isJson) body[name] = readJson(name, text);
-    else body[name] = text.trim();
-  }
+  const body = givenIn(form);
+  for (const { name, type } of fields)
+    if (type === 'json' && name in body) body[name] = readJson(name, body[name]);
   if (now) body.now = true;
-  rememberOperator(given.by);
   if (!sends && !decides) body.expects = { status, ...(revision !== undefined && { revision }) };
   return body;
 }

@@ -22,7 +22,7 @@ export function bars(label, data, parts) {
       'g',
       svg('title', `${clock(from)}: ${text.join(', ') || 'none'}`),
       svg('rect.hit', { x: LEFT + n * width, y: 0, width, height: HEIGHT - BOTTOM }),
-      parts.map(([part, status]) => {
+      ...parts.map(([part, status]) => {
         const height = ((values[part] ?? 0) / most) * (HEIGHT - BOTTOM - 12);
         y -= height;
         return (
@@ -59,7 +59,7 @@ export function lines(label, data, series) {
       'g.line',
       { 'data-status': status },
       svg('polyline', { points: points.map(({ x, y: at }) => `${x},${at}`).join(' ') }),
-      points.map((point) =>
+      ...points.map((point) =>
         svg(
           'circle',
           { cx: point.x, cy: point.y, r: 3 },
@@ -106,10 +106,7 @@ function short(time) {
 }
 
 function legend(parts) {
-  return h(
-    'span.legend',
-    parts.map(([, status, words]) => h('span', { 'data-status': status }, words)),
-  );
+  return h('span.legend', ...parts.map(([, status, words]) => h('span', { 'data-status': status }, words)));
 }
 
 function sum(numbers) {

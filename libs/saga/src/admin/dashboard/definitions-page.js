@@ -1,10 +1,11 @@
 import { get } from './api.js';
+import { toast } from './dialog.js';
 import { h } from './dom.js';
 import { duration, sagaName } from './format.js';
-import { graph } from './graph.js';
+import { graph, kindText } from './graph.js';
 import { pausedSteps, stepButton } from './paused-steps.js';
 import { problem } from './problem.js';
-import { toast } from './toast.js';
+import { wideTable } from './table.js';
 
 /** Shows the definitions of the sagas of this application. */
 export async function definitionsPage(root, { params: [wanted], context, signal }) {
@@ -28,10 +29,7 @@ export async function definitionsPage(root, { params: [wanted], context, signal 
       h(
         'nav',
         { 'aria-label': 'Definitions' },
-        h(
-          'ul',
-          definitions.map((one) => h('li', link(one, picked))),
-        ),
+        h('ul', ...definitions.map((one) => h('li', link(one, picked)))),
       ),
       definition(picked, (step) =>
         stepButton('pause', { saga: picked.name, step }, context, () => void look()),
@@ -55,19 +53,8 @@ function link(one, picked) {
 
 /** @param {(step: string) => Node} pauseButton */
 function definition(saga, pauseButton) {
-  const {
-    name,
-    version,
-    timeout,
-    onFailure,
-    locked,
-    lockMode,
-    concurrency,
-    concurrencyKeyed,
-    rateLimit,
-    steps,
-    mermaid,
-  } = saga;
+  const { name, version, timeout, onFailure, locked, lockMode, steps, mermaid } = saga;
+  const { concurrency, concurrencyKeyed, rateLimit } = saga;
   const facts = [
     timeout !== undefined && `within ${duration(timeout)}`,
     onFailure === 'suspend' && 'suspends on failure',
@@ -81,25 +68,10 @@ function definition(saga, pauseButton) {
     h('h2', sagaName(name), h('small', ` version ${version}`)),
     facts.length > 0 && h('p', facts.join(' · ')),
     h('div.canvas.panel', { tabindex: 0 }, graph(saga, { label: `The steps of ${name}` })),
-    h(
-      'div.scroll',
-      { tabindex: 0 },
-      h(
-        'table.figures.steps',
-        h(
-          'thead',
-          h(
-            'tr',
-            ['Step', 'Kind', 'Compensation', 'Attempts', 'Timeout', ''].map((head) =>
-              h(head ? 'th' : 'td', head ? { scope: 'col' } : {}, head),
-            ),
-          ),
-        ),
-        h(
-          'tbody',
-          steps.map((step) => stepRow(step, pauseButton)),
-        ),
-      ),
+    wideTable(
+      'figures.steps',
+      ['Step', 'Kind', 'Compensation', 'Attempts', 'Timeout', ''],
+      steps.map((step) => stepRow(step, pauseButton)),
     ),
     h(
       'details.json',
@@ -123,38 +95,17 @@ function stepRow(step, pauseButton) {
   );
 }
 
-function whatItIs({
-  kind,
-  child,
-  handler,
-  signal,
-  conditional,
-  onFailure,
-  forEach,
-  pivot,
-  savepoint,
-  transactional,
-  idempotent,
-  delay,
-  sharedConcurrency: shared,
-  rateLimit,
-}) {
-  const kinds = {
-    step: undefined,
-    'sub-saga': `saga ${child}`,
-    remote: `handler ${handler?.name}`,
-    signal: `waits for ${signal}`,
-    approval: 'waits for approval',
-  };
+function whatItIs(step) {
+  const { delay, sharedConcurrency: shared, rateLimit } = step;
   return [
-    kinds[kind],
-    conditional && 'conditional',
-    onFailure === 'continue' && 'optional',
-    forEach && 'for each item',
-    pivot && 'pivot',
-    savepoint && 'savepoint',
-    transactional && 'transactional',
-    idempotent === false && 'at most once',
+    kindText(step),
+    step.conditional && 'conditional',
+    step.onFailure === 'continue' && 'optional',
+    step.forEach && 'for each item',
+    step.pivot && 'pivot',
+    step.savepoint && 'savepoint',
+    step.transactional && 'transactional',
+    step.idempotent === false && 'at most once',
     delay && `after ${duration(delay)}`,
     shared && `${shared.count} at once in all sagas${shared.keyed ? ', for each key' : ''}`,
     rateLimit &&

@@ -31,7 +31,9 @@ export function pickField(name, label, options = []) {
     h(
       'select',
       { name },
-      options.map((option) => [option].flat()).map(([value, text = value]) => h('option', { value }, text)),
+      ...options
+        .map((option) => [option].flat())
+        .map(([value, text = value]) => h('option', { value }, text)),
     ),
   );
 }

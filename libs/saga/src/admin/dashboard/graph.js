@@ -32,7 +32,7 @@ export function graph({ layout, steps, edges }, { states, onpick, label }) {
         svg('path', { d: 'M0 0 8 4 0 8z' }),
       ),
     ),
-    layout.edges.map(({ from, to, points }) =>
+    ...layout.edges.map(({ from, to, points }) =>
       svg('path', {
         class: `edge${joins.get(`${from} ${to}`) === 'any' ? ' any' : ''}`,
         d: curve(points),
@@ -40,7 +40,7 @@ export function graph({ layout, steps, edges }, { states, onpick, label }) {
         'data-status': states?.get(from)?.status,
       }),
     ),
-    layout.nodes.map((box) => node(box, kinds.get(box.name), states?.get(box.name), onpick)),
+    ...layout.nodes.map((box) => node(box, kinds.get(box.name), states?.get(box.name), onpick)),
   );
   // On a small screen the graph shrinks to the smallest readable size, then scrolls.
   drawing.style.minWidth = `${width * LEAST_SCALE}px`;
@@ -94,12 +94,18 @@ function stateNote({ status, attempts, compensationAttempts }) {
 
 function kindNote(step) {
   if (!step) return '';
-  if (step.kind === 'signal') return `waits for ${step.signal ?? 'a signal'}`;
-  if (step.kind === 'approval') return 'waits for approval';
-  if (step.kind === 'sub-saga') return `saga ${step.child ?? ''}`;
-  if (step.kind === 'remote') return step.handler ? `handler ${step.handler.name}` : 'remote';
-  if (step.compensation) return `↩ ${step.compensation}`;
-  return step.pivot ? 'pivot' : '';
+  return kindText(step) ?? (step.compensation ? `↩ ${step.compensation}` : step.pivot ? 'pivot' : '');
+}
+
+/** What a step waits for, or which saga or handler it runs. Undefined: it runs its own method. */
+export function kindText({ kind, signal, child, handler }) {
+  const kinds = {
+    'sub-saga': `saga ${child ?? ''}`,
+    remote: handler ? `handler ${handler.name}` : 'remote',
+    signal: `waits for ${signal ?? 'a signal'}`,
+    approval: 'waits for approval',
+  };
+  return kinds[kind];
 }
 
 /** Cuts a text, because text cannot be measured before it is drawn. @param wide the approximate pixels per character */

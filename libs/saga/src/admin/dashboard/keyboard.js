@@ -59,15 +59,8 @@ function help() {
       h('h2', { id: 'keys' }, 'Keyboard shortcuts'),
       h(
         'dl.keys',
-        KEYS.map(([keys, what]) =>
-          h(
-            'div',
-            h(
-              'dt',
-              keys.split(' ').map((key) => h('kbd', key.replace(',', ''))),
-            ),
-            h('dd', what),
-          ),
+        ...KEYS.map(([keys, what]) =>
+          h('div', h('dt', ...keys.split(' ').map((key) => h('kbd', key.replace(',', '')))), h('dd', what)),
         ),
       ),
       h('div.buttons', h('button', 'Close')),

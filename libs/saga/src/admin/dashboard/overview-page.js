@@ -1,13 +1,13 @@
 import { get } from './api.js';
-import { asOf } from './as-of.js';
 import { bars, lines } from './chart.js';
-import { figuresTable } from './figures-table.js';
 import { h, swap } from './dom.js';
+import { filterBar, filters, sagaOptions } from './filters.js';
 import { ago, count, duration, sagaName } from './format.js';
 import { live, SELDOM } from './live.js';
-import { pill } from './pill.js';
 import { problem } from './problem.js';
-import { NEEDS_ATTENTION } from './statuses.js';
+import { NEEDS_ATTENTION, pill } from './status.js';
+import { table, wideTable } from './table.js';
+import { asOf } from './time.js';
 
 const PARTS = [
   ['completed', 'completed', 'completed'],
@@ -25,7 +25,7 @@ const BUCKETS = { 1: 30, 24: 24, 168: 42 };
 
 /** Shows the numbers of sagas by status, and their results and durations over time. */
 export function overviewPage(root, { query, context, signal }) {
-  const asked = { saga: query.get('saga') ?? '', hours: query.get('hours') ?? '24' };
+  const { values: asked, select } = filters('overview', ['saga', 'hours'], query, () => void look());
   if (!(asked.hours in SPANS)) asked.hours = '24';
   const now = h('div.now');
   const rates = h('div.rates');
@@ -43,33 +43,11 @@ export function overviewPage(root, { query, context, signal }) {
     },
     SELDOM,
   );
-  const change = (name, value) => {
-    asked[name] = value;
-    const used = Object.entries(asked).filter(([, set]) => set !== '');
-    history.replaceState(null, '', `#/overview?${new URLSearchParams(used)}`);
-    void look();
-  };
-  const select = (name, label, options) =>
-    h(
-      'label',
-      h('span', label),
-      h(
-        'select',
-        { name, onchange: ({ target }) => change(name, target.value) },
-        options.map(([value, text]) => h('option', { value, selected: asked[name] === value }, text)),
-      ),
-    );
-  root.append(
-    h('h1', 'Overview'),
-    now,
-    h(
-      'form.filters',
-      { onsubmit: (event) => event.preventDefault() },
-      select('saga', 'Saga', [['', 'all'], ...context.sagas.map((name) => [name, sagaName(name)])]),
-      select('hours', 'Started', Object.entries(SPANS)),
-    ),
-    rates,
-  );
+  const bar = filterBar({
+    Saga: select('saga', sagaOptions(context)),
+    Started: select('hours', Object.entries(SPANS)),
+  });
+  root.append(h('h1', 'Overview'), now, bar, rates);
 }
 
 function standing({ sagas, due, oldestDue, overdue, pausedSteps, outbox }) {
@@ -93,35 +71,14 @@ function standing({ sagas, due, oldestDue, overdue, pausedSteps, outbox }) {
       outbox && tile('Outbox', count(outbox.waiting), outbox.oldest && `oldest ${ago(outbox.oldest)}`),
       outbox && tile('Dead messages', count(outbox.dead), undefined, outbox.dead > 0 ? 'stuck' : undefined),
     ),
-    sagas.length > 0 &&
-      h(
-        'table.counts',
-        h(
-          'thead',
-          h(
-            'tr',
-            ['Saga', 'Status', 'Count'].map((name) =>
-              h('th', { scope: 'col', class: name === 'Count' && 'number' }, name),
-            ),
-          ),
-        ),
-        h(
-          'tbody',
-          sagas.map(({ saga, version, status, count: number }) =>
-            h(
-              'tr',
-              h(
-                'td',
-                h('a', { href: `#/?${new URLSearchParams({ saga, status })}` }, sagaName(saga)),
-                version > 1 && h('small', ` v${version}`),
-              ),
-              h('td', pill(status)),
-              h('td.number', count(number)),
-            ),
-          ),
-        ),
-      ),
+    sagas.length > 0 && table('counts', ['Saga', 'Status', 'Count'], sagas.map(countRow)),
   ];
+}
+
+function countRow({ saga, version, status, count: number }) {
+  const link = h('a', { href: `#/?${new URLSearchParams({ saga, status })}` }, sagaName(saga));
+  const which = version > 1 && h('small', ` v${version}`);
+  return h('tr', h('td', link, which), h('td', pill(status)), h('td.number', count(number)));
 }
 
 function total(sagas) {
@@ -214,13 +171,10 @@ function share(part, whole) {
 }
 
 function figures(heads, rows) {
-  return figuresTable(
+  const cellOf = (cell, n) => h(n > 0 ? 'td.number' : 'td', cell);
+  return wideTable(
+    'figures',
     heads,
-    rows.map((cells) =>
-      h(
-        'tr',
-        cells.map((cell, n) => h('td', { class: n > 0 && 'number' }, cell)),
-      ),
-    ),
+    rows.map((cells) => h('tr', ...cells.map(cellOf))),
   );
 }

@@ -1,5 +1,8 @@
 import { h } from './dom.js';
 
+/** The length of a page of a list. */
+export const PAGE = 50;
+
 /**
  * The buttons between the pages of a list. Undefined: there is one page.
  * @param {string[]} cursors of all pages after the first, up to the one that is shown
@@ -31,17 +34,10 @@ export function pager(cursors, next, look, [back, on]) {
   );
 }
 
-/** Delays a call until the user stops typing. */
-export function later(act) {
-  let timer;
-  return (event) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => act(event), 250);
-  };
-}
-
-/** Says what is missing in a list. */
-export function unreachableText(shards, what) {
-  const one = shards.length === 1;
-  return `${one ? 'Shard' : 'Shards'} ${shards.join(', ')} cannot be reached. ${one ? 'Its' : 'Their'} ${what} are missing here.`;
+/** Says what is missing in a list. Nothing: all shards could be reached. */
+export function unreachableNote(shards, what) {
+  if (!shards) return undefined;
+  const [subject, whose] = shards.length === 1 ? ['Shard', 'Its'] : ['Shards', 'Their'];
+  const text = `${subject} ${shards.join(', ')} cannot be reached. ${whose} ${what} are missing here.`;
+  return h('p', { role: 'status' }, text);
 }

@@ -1,22 +1,22 @@
-import { actionButton } from './action-button.js';
 import { get } from './api.js';
-import { confirmDialog } from './confirm-dialog.js';
-import { field, operatorField } from './fields.js';
-import { figuresTable } from './figures-table.js';
+import { confirmButton } from './dialog.js';
 import { h, swap } from './dom.js';
+import { field, operatorField } from './fields.js';
 import { sagaName } from './format.js';
 import { live, SELDOM } from './live.js';
-import { pill } from './pill.js';
 import { problem } from './problem.js';
-import { since } from './time.js';
+import { pausedSince } from './status.js';
+import { wideTable } from './table.js';
 
 const ACTIONS = {
   pause: {
+    kind: 'pause-step',
     label: 'Pause…',
     title: 'Pause the step for all sagas?',
     text: 'No attempt of it begins, in any process, until it is resumed. Attempts in progress end normally. Compensations, deadlines and other branches continue.',
   },
   resume: {
+    kind: 'resume-step',
     label: 'Resume…',
     title: 'Resume the step?',
     text: 'The sagas that wait for it continue.',
@@ -40,10 +40,10 @@ export function pausedSteps(root, { context, signal }) {
         list,
         items.length > 0 && h('h2', 'Paused steps'),
         items.length > 0 &&
-          figuresTable(
+          wideTable(
+            'figures.entries',
             ['Saga', 'Step', 'Paused', ''],
             items.map((one) => row(one, context, () => void look())),
-            'entries',
           ),
         unreachable && h('p.notice', `Shards that cannot be reached are missing: ${unreachable.join(', ')}.`),
       );
@@ -54,33 +54,20 @@ export function pausedSteps(root, { context, signal }) {
 }
 
 function row(paused, context, done) {
-  const { saga, step, by, reason, actions, shards } = paused;
-  const who = [by && `by ${by}`, reason].filter(Boolean).join(': ');
+  const { saga, step, since, actions, shards } = paused;
   return h(
     'tr',
     { 'data-paused': `${saga}.${step}` },
     h('td', h('a', { href: `#/?${new URLSearchParams({ saga, step })}` }, sagaName(saga))),
     h('td', h('b', step)),
-    h(
-      'td',
-      pill('paused'),
-      ' since ',
-      since(paused.since),
-      who && h('small', ` ${who}`),
-      shards && h('small', ` on ${shards.join(', ')}`),
-    ),
+    h('td', pausedSince(since, paused), shards && h('small', ` on ${shards.join(', ')}`)),
     h('td.buttons', actions.length > 0 && stepButton('resume', paused, context, done)),
   );
 }
 
 /** The button that pauses or resumes a step of all sagas of a name. */
 export function stepButton(kind, { saga, step }, context, done) {
-  return actionButton(`${kind}-step`, ACTIONS[kind].label, `step ${step} of ${saga}`, () =>
-    confirmDialog(
-      { kind: `${kind}-step`, about: `${saga}: ${step}`, ...ACTIONS[kind] },
-      `paused-steps/${encodeURIComponent(saga)}/${encodeURIComponent(step)}/${kind}`,
-      [field('reason', 'Reason', {}), operatorField(context)],
-      done,
-    ),
-  );
+  const path = `paused-steps/${encodeURIComponent(saga)}/${encodeURIComponent(step)}/${kind}`;
+  const fields = [field('reason', 'Reason'), operatorField(context)];
+  return confirmButton(ACTIONS[kind], `step ${step} of ${saga}`, path, fields, done);
 }

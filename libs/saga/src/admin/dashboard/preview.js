@@ -16,10 +16,7 @@ function planView({ compensations, withoutCompensation, inProgress, pivot }) {
   return [
     pivot && h('p.notice.bad', `The saga has passed its pivot, ${pivot}: nothing would be compensated.`),
     compensations.length > 0
-      ? h(
-          'ol',
-          compensations.map((one, n) => h('li', compensation(one, n))),
-        )
+      ? h('ol', ...compensations.map((one, n) => h('li', compensation(one, n))))
       : h('p.empty', 'Nothing has to be compensated.'),
     withoutCompensation.length > 0 &&
       h(

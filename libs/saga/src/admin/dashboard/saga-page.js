@@ -6,9 +6,8 @@ import { duration, msBetween, plural, sagaName, words } from './format.js';
 import { graph } from './graph.js';
 import { jsonView } from './json-view.js';
 import { EVERY, live, SELDOM } from './live.js';
-import { pill } from './pill.js';
 import { problem } from './problem.js';
-import { hasEnded } from './statuses.js';
+import { hasEnded, pill } from './status.js';
 import { at, since } from './time.js';
 import { errorView, timeline } from './timeline.js';
 import { sagaLink, stepToAttend, waitingSentence } from './waiting.js';
@@ -76,7 +75,7 @@ function head(saga, act) {
     h(
       'div.actions',
       { role: 'group', 'aria-label': 'Actions' },
-      actions.map((action) =>
+      ...actions.map((action) =>
         h(
           'button',
           {
@@ -207,7 +206,7 @@ function about(saga) {
   ];
   return h(
     'dl',
-    facts.filter(([, fact]) => fact).map(([name, fact]) => h('div', h('dt', name), h('dd', fact))),
+    ...facts.filter(([, fact]) => fact).map(([name, fact]) => h('div', h('dt', name), h('dd', fact))),
   );
 }
 
@@ -275,7 +274,7 @@ function historyView(history) {
   if (history.length === 0) return h('p.empty', 'No operator has acted on it.');
   return h(
     'ol.history',
-    history.map((entry) => {
+    ...history.map((entry) => {
       const { at: when, text, proposed } = entry;
       return h('li', h('p', text), h('small', at(when), proposed && ' · waits for a second operator'));
     }),

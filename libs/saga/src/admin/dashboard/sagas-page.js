@@ -1,25 +1,27 @@
 import { get } from './api.js';
-import { asOf } from './as-of.js';
 import { compensationName } from './compensation.js';
 import { bulkDialog } from './bulk-dialog.js';
 import { h, swap } from './dom.js';
+import { filterBar, filters, sagaOptions, tagsIn } from './filters.js';
 import { plural, sagaName, words } from './format.js';
 import { live } from './live.js';
-import { later, pager, unreachableText } from './paging.js';
-import { pill } from './pill.js';
+import { PAGE, pager, unreachableNote } from './paging.js';
 import { problem } from './problem.js';
-import { NEEDS_ATTENTION, STATUSES } from './statuses.js';
+import { NEEDS_ATTENTION, pill, STATUSES } from './status.js';
+import { table } from './table.js';
 import { tagList } from './tag-list.js';
-import { since } from './time.js';
+import { asOf, since } from './time.js';
 
 const HOURS = { '': 'any time', 1: 'last hour', 24: 'last 24 hours', 168: 'last 7 days' };
-const PAGE = 50;
+const FILTERS = ['search', 'saga', 'status', 'tag', 'hours'];
 
 /** All sagas: those that need attention first, then the newest. */
 export function sagasPage(root, { query, context, signal, go }) {
-  const filter = Object.fromEntries(
-    ['search', 'saga', 'status', 'tag', 'hours'].map((name) => [name, query.get(name) ?? '']),
-  );
+  const chosen = filters('', FILTERS, query, () => {
+    cursors.length = 0;
+    void look();
+  });
+  const filter = chosen.values;
   /** The cursors of all pages after the first. */
   const cursors = [];
   const many = h('p.many');
@@ -63,29 +65,21 @@ export function sagasPage(root, { query, context, signal, go }) {
           'h2',
           `${plural(stuck.items.length, 'saga')}${stuck.next ? ' and more' : ''} ${stuck.items.length === 1 ? 'needs' : 'need'} attention`,
         ),
-        table(stuck.items),
+        sagaTable(stuck.items),
       ],
     );
     urgent.className = stuck?.items.length > 0 ? 'urgent' : '';
     const rest = page.items.filter(({ id }) => !isUrgent.has(id));
     swap(
       list,
-      page.unreachable && h('p', { role: 'status' }, unreachableText(page.unreachable, 'sagas')),
-      rest.length > 0 ? table(rest) : empty(filter, page, isUrgent.size),
+      unreachableNote(page.unreachable, 'sagas'),
+      rest.length > 0 ? sagaTable(rest) : empty(filter, page, isUrgent.size),
       asOf(page.asOf),
       pager(cursors, page.next, () => void look(), ['Newer', 'Older']),
     );
   };
   const look = live(signal, ask, show);
-
-  const change = (name, value) => {
-    filter[name] = value;
-    cursors.length = 0;
-    const used = Object.entries(filter).filter(([, set]) => set !== '');
-    history.replaceState(null, '', `#/${used.length > 0 ? `?${new URLSearchParams(used)}` : ''}`);
-    void look();
-  };
-  root.append(h('h1.visually-hidden', 'Sagas'), bar(filter, context, change, go), many, urgent, list);
+  root.append(h('h1.visually-hidden', 'Sagas'), bar(chosen, context, go), many, urgent, list);
 }
 
 /** Returns the filter of the list for `api/bulk`. */
@@ -104,62 +98,30 @@ function toBulkFilter(filter) {
 /** @param {Record<string, any>} filter */
 function toQuery({ search, saga, status, tag, hours }) {
   return {
-    ...(search ? { search } : { saga, status, tag: tag.includes(':') ? tag.split(/[ ,]+/) : [] }),
+    ...(search ? { search } : { saga, status, tag: tagsIn(tag) }),
     ...(hours && !search && { createdAfter: new Date(Date.now() - hours * 3_600_000).toISOString() }),
   };
 }
 
-function bar(filter, context, change, go) {
-  const select = (name, label, options) =>
-    h(
-      'label',
-      h('span', label),
-      h(
-        'select',
-        { name, onchange: ({ target }) => change(name, target.value) },
-        options.map(([value, text]) => h('option', { value, selected: filter[name] === value }, text)),
-      ),
-    );
-  return h(
-    'form.filters',
-    { role: 'search', onsubmit: (event) => event.preventDefault() },
-    h(
-      'label.search',
-      h('span', 'Find'),
-      h('input', {
-        type: 'search',
-        name: 'search',
-        id: 'search',
-        value: filter.search,
-        placeholder: 'Correlation id or id',
-        autocomplete: 'off',
-        spellcheck: 'false',
-        maxlength: 255,
-        oninput: later(({ target }) => change('search', target.value.trim())),
-        onkeydown: (event) => event.key === 'Enter' && onlyOne(go),
-      }),
-      h('kbd', { 'aria-hidden': 'true' }, '/'),
-    ),
-    select('saga', 'Saga', [['', 'all'], ...context.sagas.map((name) => [name, sagaName(name)])]),
-    select('status', 'Status', [
+function bar({ text, select }, context, go) {
+  const statuses = [
+    ...[
       ['', 'all'],
       ['needs-attention', 'needs attention'],
-      ...STATUSES.map((status) => [status, words(status)]),
-    ]),
-    select('hours', 'Started', Object.entries(HOURS)),
-    h(
-      'label',
-      h('span', 'Tag'),
-      h('input', {
-        name: 'tag',
-        value: filter.tag,
-        placeholder: 'key:value',
-        autocomplete: 'off',
-        spellcheck: 'false',
-        oninput: later(({ target }) => change('tag', target.value.trim())),
-      }),
-    ),
-  );
+    ],
+    ...STATUSES.map((status) => [status, words(status)]),
+  ];
+  const search = text('search', 'Correlation id or id', {
+    ...{ type: 'search', id: 'search', maxlength: 255 },
+    onkeydown: (event) => event.key === 'Enter' && onlyOne(go),
+  });
+  return filterBar({
+    Find: [search, h('kbd', { 'aria-hidden': 'true' }, '/')],
+    Saga: select('saga', sagaOptions(context)),
+    Status: select('status', statuses),
+    Started: select('hours', Object.entries(HOURS)),
+    Tag: text('tag', 'key:value'),
+  });
 }
 
 /** Opens the saga that the search found, if it found exactly one. */
@@ -168,20 +130,9 @@ function onlyOne(go) {
   if (links.length === 1) go(links[0].getAttribute('href'));
 }
 
-function table(sagas) {
-  return h(
-    'table.sagas',
-    h(
-      'thead',
-      h(
-        'tr',
-        ['Status', 'Saga', 'Correlation id', 'Current step', 'Changed', 'Started'].map((name) =>
-          h('th', { scope: 'col' }, name),
-        ),
-      ),
-    ),
-    h('tbody', sagas.map(row)),
-  );
+function sagaTable(sagas) {
+  const heads = ['Status', 'Saga', 'Correlation id', 'Current step', 'Changed', 'Started'];
+  return table('sagas', heads, sagas.map(row));
 }
 
 function row(summary) {

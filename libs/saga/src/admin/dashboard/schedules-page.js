@@ -1,13 +1,12 @@
-import { actionButton } from './action-button.js';
 import { get } from './api.js';
-import { confirmDialog } from './confirm-dialog.js';
-import { field, operatorField } from './fields.js';
+import { confirmButton } from './dialog.js';
 import { h, swap } from './dom.js';
-import { figuresTable } from './figures-table.js';
+import { field, operatorField } from './fields.js';
 import { sagaName } from './format.js';
 import { live, SELDOM } from './live.js';
-import { pill } from './pill.js';
 import { problem } from './problem.js';
+import { pausedSince, pill } from './status.js';
+import { wideTable } from './table.js';
 import { since } from './time.js';
 
 const ACTIONS = {
@@ -31,22 +30,22 @@ export function schedulesPage(root, { context, signal }) {
       else
         swap(
           list,
-          table(schedules, (schedule, kind) => confirmAction(schedule, kind, context, () => void look())),
+          table(schedules, context, () => void look()),
         );
     },
     SELDOM,
   );
 }
 
-function table(schedules, act) {
-  return figuresTable(
+function table(schedules, context, done) {
+  return wideTable(
+    'figures.entries',
     ['Saga', 'Schedule', 'Next run', 'Last run', ''],
-    schedules.map((one) => row(one, act)),
-    'entries',
+    schedules.map((one) => row(one, context, done)),
   );
 }
 
-function row(schedule, act) {
+function row(schedule, context, done) {
   const { saga, cron, timezone, overlap, catchUp, actions } = schedule;
   return h(
     'tr',
@@ -55,18 +54,12 @@ function row(schedule, act) {
     h('td', h('span.mono', cron), h('small', ` ${timezone}, overlap: ${overlap}, catch-up: ${catchUp}`)),
     h('td', nextOf(schedule)),
     h('td', lastOf(schedule)),
-    h(
-      'td.buttons',
-      actions.map((kind) => actionButton(kind, ACTIONS[kind].label, saga, () => act(schedule, kind))),
-    ),
+    h('td.buttons', ...actions.map((kind) => button(kind, saga, context, done))),
   );
 }
 
 function nextOf({ next, paused }) {
-  if (paused) {
-    const who = [paused.by && `by ${paused.by}`, paused.reason].filter(Boolean).join(': ');
-    return [pill('paused'), ' since ', since(paused.at), who && h('small', ` ${who}`)];
-  }
+  if (paused) return pausedSince(paused.at, paused);
   const isLate = Date.parse(next) < Date.now() - LATE;
   return [since(next), isLate && h('small', ' no process runs it')];
 }
@@ -84,11 +77,8 @@ function lastOf({ last, skippedAt }) {
   ];
 }
 
-function confirmAction({ saga }, kind, context, done) {
-  confirmDialog(
-    { kind, about: saga, ...ACTIONS[kind] },
-    `schedules/${encodeURIComponent(saga)}/${kind}`,
-    kind === 'pause' && [field('reason', 'Reason', {}), operatorField(context)],
-    done,
-  );
+function button(kind, saga, context, done) {
+  const fields = kind === 'pause' ? [field('reason', 'Reason'), operatorField(context)] : [];
+  const path = `schedules/${encodeURIComponent(saga)}/${kind}`;
+  return confirmButton({ kind, ...ACTIONS[kind] }, saga, path, fields, done);
 }

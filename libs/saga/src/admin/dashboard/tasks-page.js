@@ -1,83 +1,50 @@
-import { actionButton } from './action-button.js';
 import { actionDialog } from './action-dialog.js';
 import { ACTIONS } from './actions.js';
 import { get } from './api.js';
+import { actionButton } from './dialog.js';
 import { h, swap } from './dom.js';
-import { figuresTable } from './figures-table.js';
+import { filterBar, filters, sagaOptions, tagsIn } from './filters.js';
 import { sagaName } from './format.js';
 import { live } from './live.js';
-import { later, pager, unreachableText } from './paging.js';
+import { PAGE, pager, unreachableNote } from './paging.js';
 import { problem } from './problem.js';
+import { wideTable } from './table.js';
 import { tagList } from './tag-list.js';
 import { since } from './time.js';
 
-const PAGE = 50;
 const FILTERS = ['saga', 'step', 'tag'];
 
 /** Shows the steps that wait for approval, oldest first, and lets an operator approve or reject them. */
 export function tasksPage(root, { query, context, signal }) {
-  const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? '']));
+  const { values, text, select } = filters('tasks', FILTERS, query, () => {
+    cursors.length = 0;
+    void look();
+  });
   /** @type {string[]} the cursors of all pages after the first */
   const cursors = [];
   const list = h('section.list', { 'aria-label': 'Tasks' });
-  const ask = () => get('tasks', { ...toQuery(filter), cursor: cursors.at(-1), limit: PAGE }, signal);
+  const ask = () => {
+    const filter = { ...values, tag: tagsIn(values.tag) };
+    return get('tasks', { ...filter, cursor: cursors.at(-1), limit: PAGE }, signal);
+  };
   const act = (task, kind) =>
     actionDialog(sagaOf(task), { kind, steps: [task.step] }, context, () => void look());
   const show = (page, error) => {
     if (error) return swap(list, problem(error));
     swap(
       list,
-      page.unreachable && h('p', { role: 'status' }, unreachableText(page.unreachable, 'steps')),
-      page.items.length > 0 ? table(page.items, act) : h('p.empty', emptyText(filter)),
+      unreachableNote(page.unreachable, 'steps'),
+      page.items.length > 0 ? table(page.items, act) : h('p.empty', emptyText(values)),
       pager(cursors, page.next, () => void look(), ['Older', 'Newer']),
     );
   };
   const look = live(signal, ask, show);
-  const change = (name, value) => {
-    filter[name] = value;
-    cursors.length = 0;
-    const used = Object.entries(filter).filter(([, set]) => set !== '');
-    history.replaceState(null, '', `#/tasks${used.length > 0 ? `?${new URLSearchParams(used)}` : ''}`);
-    void look();
-  };
-  root.append(h('h1', 'Tasks'), bar(filter, context, change), list);
-}
-
-/** @param {Record<string, any>} filter */
-function toQuery({ saga, step, tag }) {
-  return { saga, step, tag: tag.includes(':') ? tag.split(/[ ,]+/) : [] };
-}
-
-function bar(filter, context, change) {
-  const input = (name, label, placeholder) =>
-    h(
-      'label',
-      h('span', label),
-      h('input', {
-        name,
-        placeholder,
-        value: filter[name],
-        autocomplete: 'off',
-        spellcheck: 'false',
-        oninput: later(({ target }) => change(name, target.value.trim())),
-      }),
-    );
-  const sagas = [['', 'all'], ...context.sagas.map((name) => [name, sagaName(name)])];
-  return h(
-    'form.filters',
-    { role: 'search', onsubmit: (event) => event.preventDefault() },
-    h(
-      'label',
-      h('span', 'Saga'),
-      h(
-        'select',
-        { name: 'saga', onchange: ({ target }) => change('saga', target.value) },
-        sagas.map(([value, text]) => h('option', { value, selected: filter.saga === value }, text)),
-      ),
-    ),
-    input('step', 'Step', 'name'),
-    input('tag', 'Tag', 'key:value'),
-  );
+  const bar = filterBar({
+    Saga: select('saga', sagaOptions(context)),
+    Step: text('step', 'name'),
+    Tag: text('tag', 'key:value'),
+  });
+  root.append(h('h1', 'Tasks'), bar, list);
 }
 
 /** What the dialog of an action has to know of a saga. */
@@ -86,10 +53,10 @@ function sagaOf({ id, correlationId }) {
 }
 
 function table(tasks, act) {
-  return figuresTable(
+  return wideTable(
+    'figures.entries',
     ['Saga', 'Step', 'Correlation id', 'Waits since', 'Until', 'Approvals', ''],
     tasks.map((task) => row(task, act)),
-    'entries',
   );
 }
 
@@ -115,7 +82,7 @@ function row(task, act) {
     h('td', approvalsText(task)),
     h(
       'td.buttons',
-      actions.map((kind) =>
+      ...actions.map((kind) =>
         actionButton(kind, ACTIONS[kind].label, `${step} of ${correlationId}`, () => act(task, kind)),
       ),
     ),

@@ -10,3 +10,8 @@ export function since(time) {
 export function at(time) {
   return h('time', { datetime: exact(time), title: `${exact(time)}, ${ago(time)}` }, clock(time));
 }
+
+/** Says which commits a list or figures show that were read from a standby. Nothing: they are from the primary. */
+export function asOf(time) {
+  return time && h('p.as-of', 'Read from the standby, as of ', at(time));
+}

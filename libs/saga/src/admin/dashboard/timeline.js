@@ -8,7 +8,7 @@ import { clock, duration, exact, msBetween } from './format.js';
 export function timeline({ createdAt, timeline: events }) {
   return h(
     'ol.timeline',
-    events.map((event, n) =>
+    ...events.map((event, n) =>
       h(
         'li',
         { 'data-status': lookOf(event) },
