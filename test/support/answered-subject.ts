@@ -38,6 +38,11 @@ function answersOf(kind: string): readonly Answer[] {
 export class AnsweredSubject {
   private readonly each = new EachOnce(answersOf);
 
+  /** How often a statement of each kind was answered. */
+  get given(): ReadonlyMap<string, number> {
+    return this.each.given;
+  }
+
   async open(): Promise<StoreSubject> {
     let proxy: AnsweringProxy | undefined;
     const reachedAt = async (url: string) => (proxy = await AnsweringProxy.before(url)).url;

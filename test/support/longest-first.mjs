@@ -43,6 +43,7 @@ export const LONGEST = [
   'libs/saga/src/machine/graph.properties.spec.ts',
   'libs/saga/src/machine/graph.properties.slow.spec.ts',
   'test/sagas/outages/unknown-answers.slow.spec.ts',
+  'test/sagas/outages/answered-contract.slow.spec.ts',
   'test/world/world.slow.spec.ts',
   'test/messaging/lost-connections.slow.spec.ts',
   'test/cli/init.slow.spec.ts',
