@@ -7,7 +7,7 @@ const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
   name: `room-${room}`,
   comment: `${room} may import ${[room, ...allowed].join(', ')} only: see rooms.mjs`,
   severity: 'error',
-  from: { path: `${SRC}${room}/`, pathNot: '\\.(spec|contract)\\.ts$' },
+  from: { path: `${SRC}${room}/`, pathNot: '\\.spec\\.ts$' },
   to: { path: SRC, pathNot: [`${SRC}${anyOf([room, ...allowed])}`, `${SRC}errors\\.ts$`] },
 }));
 
@@ -16,7 +16,7 @@ const folders = Object.entries(FOLDERS).flatMap(([room, table]) =>
     name: `folder-${room}-${folder}`,
     comment: `${room}/${folder} may import ${[folder, ...allowed].join(', ')} of its room only: see rooms.mjs`,
     severity: 'error',
-    from: { path: `${SRC}${room}/${folder}/`, pathNot: '\\.(spec|contract)\\.ts$' },
+    from: { path: `${SRC}${room}/${folder}/`, pathNot: '\\.spec\\.ts$' },
     to: { path: `${SRC}${room}/`, pathNot: `${SRC}${room}/${anyOf([folder, ...allowed])}` },
   })),
 );

@@ -1,10 +1,10 @@
-import type { StoreSubject } from '../../libs/saga/src/store/contract/store-subject.contract.js';
+import type { StoreSubject } from '../contract/store-subject.contract.js';
 import type { Claim, ClaimRequest, SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
 import { StoreRetry } from '../../libs/saga/src/engine/write/store-retry.js';
 import { SagaValidationError } from '../../libs/saga/src/errors.js';
 import { systemClock } from '../../libs/saga/src/shared/clock.js';
 import { concernsStatement } from '../../libs/saga/src/store/postgres/connection/transient-errors.js';
-import { postgresSubject } from '../../libs/saga/src/store/postgres/postgres-subject.contract.js';
+import { postgresSubject } from '../contract/postgres-subject.contract.js';
 import { type Answer, AnsweringProxy } from './answering-proxy.js';
 import { NO_CODE } from './outage-runs.js';
 import { EachOnce } from './unknown-answers.js';

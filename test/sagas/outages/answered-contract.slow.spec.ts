@@ -1,4 +1,4 @@
-import { describeSagaStore } from '../../../libs/saga/src/store/saga-store.contract.js';
+import { describeSagaStore } from '../../contract/saga-store.contract.js';
 import { statementsOf } from '../../../libs/saga/src/store/postgres/statements.js';
 import { AnsweredSubject } from '../../support/answered-subject.js';
 

@@ -1,7 +1,7 @@
-import { describePauses } from '../../../libs/saga/src/store/contract/pause.contract.js';
-import { describeSchedules } from '../../../libs/saga/src/store/contract/schedule.contract.js';
-import { describeStepSlots } from '../../../libs/saga/src/store/contract/step-slots.contract.js';
-import type { StoreSubject } from '../../../libs/saga/src/store/contract/store-subject.contract.js';
+import { describePauses } from '../../contract/pause.contract.js';
+import { describeSchedules } from '../../contract/schedule.contract.js';
+import { describeStepSlots } from '../../contract/step-slots.contract.js';
+import type { StoreSubject } from '../../contract/store-subject.contract.js';
 import { AnsweredSubject } from '../../support/answered-subject.js';
 
 /** Parts of the suite that every store passes, whose statements no outage scene sends. */

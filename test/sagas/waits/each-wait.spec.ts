@@ -5,9 +5,9 @@ import { recordOf } from '../../../libs/saga/src/definition/describe/graph-recor
 import { obstacleToMove } from '../../../libs/saga/src/machine/can-upgrade.js';
 import type { SagaRegistry } from '../../../libs/saga/src/nest/discovery/saga.registry.js';
 import { waitOf, type WaitName, WAITS } from '../../../libs/saga/src/nest/views/waiting-for.js';
-import type { StoreSubject } from '../../../libs/saga/src/store/contract/store-subject.contract.js';
-import { memorySubject } from '../../../libs/saga/src/store/memory/memory-subject.contract.js';
-import { postgresSubject } from '../../../libs/saga/src/store/postgres/postgres-subject.contract.js';
+import type { StoreSubject } from '../../contract/store-subject.contract.js';
+import { memorySubject } from '../../contract/memory-subject.contract.js';
+import { postgresSubject } from '../../contract/postgres-subject.contract.js';
 import { type Call, CALLS, HOUR, type Outcome, PROVIDERS, ran, type Scene, SCENES } from './wait-scenes.js';
 import { isTerminal } from '../../../libs/saga/src/machine/saga-state.js';
 import { until } from '../../support/gate.js';

@@ -1,5 +1,5 @@
 import type { SagaStore } from '../../../libs/saga/src/engine/ports/saga-store.js';
-import type { StoreSubject } from '../../../libs/saga/src/store/contract/store-subject.contract.js';
+import type { StoreSubject } from '../../contract/store-subject.contract.js';
 import { until } from '../../support/gate.js';
 
 /** So long after they noticed a failover (ms), processes claim sagas again. */

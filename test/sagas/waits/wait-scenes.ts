@@ -15,7 +15,7 @@ import {
 import type { SagaTarget } from '../../../libs/saga/src/nest/calls/saga-calls.js';
 import type { StartOptions } from '../../../libs/saga/src/nest/calls/start-options.js';
 import type { WaitName } from '../../../libs/saga/src/nest/views/waiting-for.js';
-import { lastCheckpointOf, newSaga } from '../../../libs/saga/src/store/contract/store-subject.contract.js';
+import { lastCheckpointOf, newSaga } from '../../contract/store-subject.contract.js';
 import type { SagaStore } from '../../../libs/saga/src/engine/ports/saga-store.js';
 import { aborted } from '../../support/gate.js';
 import { BLOCKER } from './wait-world.js';

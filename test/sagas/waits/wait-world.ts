@@ -15,7 +15,7 @@ import {
 } from '../../../libs/saga/src/nest/maintenance/find-unexplained.js';
 import { withDefaults } from '../../../libs/saga/src/nest/saga.options.js';
 import { MemoryWakeupHub } from '../../../libs/saga/src/store/memory/memory-wakeup.js';
-import type { StoreSubject } from '../../../libs/saga/src/store/contract/store-subject.contract.js';
+import type { StoreSubject } from '../../contract/store-subject.contract.js';
 import { anyShard } from '../../../libs/saga/src/testing/any-shard.js';
 import type { EngineOptions } from '../../../libs/saga/src/engine/engine-options.js';
 import type { SagaEngine } from '../../../libs/saga/src/engine/saga-engine.js';

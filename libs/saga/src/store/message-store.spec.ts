@@ -1,11 +1,15 @@
 import { v5 as uuidOf } from 'uuid';
-import { modelSubjects, postgresSubjects } from './contract/message-subject.contract.js';
+import { modelSubjects, postgresSubjects } from '../../../../test/contract/message-subject.contract.js';
 import type {
   MessageSubject,
   MessageSubjects,
   OpenTransaction,
-} from './contract/message-subject.contract.js';
-import { describeMessageStore, message, payloadsOf } from './message-store.contract.js';
+} from '../../../../test/contract/message-subject.contract.js';
+import {
+  describeMessageStore,
+  message,
+  payloadsOf,
+} from '../../../../test/contract/message-store.contract.js';
 import type { Taken } from './postgres/outbox/postgres-outbox.js';
 
 describeMessageStore('The model', modelSubjects);

@@ -274,9 +274,9 @@ export interface StoredSummary {
 }
 
 /**
- * The engine's seam to the database: batch-first, and small enough that another database could be put behind
- * it. Every implementation passes `saga-store.contract.ts`. Methods throw what their database throws. It either refuses the
- * data of the call (`refuses`), or the call may be repeated (`isOutage`); other errors are the caller's.
+ * The engine's seam to the database: batch-first, and small enough that another database could be put behind it. Every
+ * implementation passes `test/contract/saga-store.contract.ts`. Methods throw what their database throws. It either refuses
+ * the data of the call (`refuses`), or the call may be repeated (`isOutage`); other errors are the caller's.
  */
 export interface SagaStore {
   /** The slots of steps with a `concurrency` over all sagas. */

@@ -2,7 +2,7 @@ import { buildSagaGraph } from '../../definition/build/build-saga-graph.js';
 import { recordOf } from '../../definition/describe/graph-record.js';
 import { Saga } from '../../definition/decorators/saga.decorator.js';
 import { Step } from '../../definition/decorators/step.decorator.js';
-import { stateOf, stepOf } from '../../store/contract/store-subject.contract.js';
+import { stateOf, stepOf } from '../../../../../test/contract/store-subject.contract.js';
 import { SagaMoves } from './upgrade-plan.js';
 
 @Saga({ name: 'order' })

@@ -7,7 +7,7 @@ import {
   started,
   stateOf,
   stepOf as stateOfStep,
-} from '../../store/contract/store-subject.contract.js';
+} from '../../../../../test/contract/store-subject.contract.js';
 import { findUnexplained } from './find-unexplained.js';
 
 const graph = graphOf(

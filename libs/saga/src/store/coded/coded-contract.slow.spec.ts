@@ -1,7 +1,7 @@
-import { memorySubject } from '../memory/memory-subject.contract.js';
-import { postgresSubject } from '../postgres/postgres-subject.contract.js';
-import { describeSagaStore } from '../saga-store.contract.js';
-import { coded, plain, withOutbox } from './coded-subject.contract.js';
+import { memorySubject } from '../../../../../test/contract/memory-subject.contract.js';
+import { postgresSubject } from '../../../../../test/contract/postgres-subject.contract.js';
+import { describeSagaStore } from '../../../../../test/contract/saga-store.contract.js';
+import { coded, plain, withOutbox } from '../../../../../test/contract/coded-subject.contract.js';
 
 // The same contract three times more.
 describeSagaStore('CodedSagaStore over PostgreSQL', () => withOutbox(postgresSubject(coded)));

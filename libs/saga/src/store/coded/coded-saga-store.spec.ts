@@ -12,10 +12,10 @@ import {
   stepOf,
   uniqueName,
   WORKER,
-} from '../contract/store-subject.contract.js';
+} from '../../../../../test/contract/store-subject.contract.js';
 import { MemorySagaStore } from '../memory/memory-saga-store.js';
 import { CodedSagaStore } from './coded-saga-store.js';
-import { coded, old, plain } from './coded-subject.contract.js';
+import { coded, old, plain } from '../../../../../test/contract/coded-subject.contract.js';
 
 const SECRET = 'marker-7f3a';
 const said = (extra = {}) => ({ name: 'Declined', message: SECRET, stack: `at ${SECRET}`, ...extra });

@@ -1,8 +1,14 @@
 import type { EntityManager } from 'typeorm';
-import { checkpointOf, held, newSaga, stateOf, WORKER } from '../contract/store-subject.contract.js';
-import { describeSagaStore } from '../saga-store.contract.js';
+import {
+  checkpointOf,
+  held,
+  newSaga,
+  stateOf,
+  WORKER,
+} from '../../../../../test/contract/store-subject.contract.js';
+import { describeSagaStore } from '../../../../../test/contract/saga-store.contract.js';
 import { MemorySagaStore } from './memory-saga-store.js';
-import { memorySubject } from './memory-subject.contract.js';
+import { memorySubject } from '../../../../../test/contract/memory-subject.contract.js';
 
 describeSagaStore('MemorySagaStore', () => memorySubject());
 

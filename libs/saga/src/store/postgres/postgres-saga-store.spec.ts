@@ -1,4 +1,4 @@
-import { describeSagaStore } from '../saga-store.contract.js';
-import { postgresSubject } from './postgres-subject.contract.js';
+import { describeSagaStore } from '../../../../../test/contract/saga-store.contract.js';
+import { postgresSubject } from '../../../../../test/contract/postgres-subject.contract.js';
 
 describeSagaStore('PostgresSagaStore', () => postgresSubject());

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../../../../test/support/test-database.js';
-import { newSaga, uniqueName, WORKER } from '../../contract/store-subject.contract.js';
+import { newSaga, uniqueName, WORKER } from '../../../../../../test/contract/store-subject.contract.js';
 import { migrate } from '../setup/migrate.js';
 import { PAGE_BYTES, type Query, SagaReader } from '../read/saga-reader.js';
 import { statementsOf } from '../statements.js';

@@ -14,7 +14,7 @@ import {
   OTHER_WORKER,
   uniqueName,
   WORKER,
-} from '../../contract/store-subject.contract.js';
+} from '../../../../../../test/contract/store-subject.contract.js';
 import { SagaClaims } from './claim-sagas.js';
 import { migrate } from '../setup/migrate.js';
 import { PostgresSagaStore } from '../postgres-saga-store.js';
