@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { Settlement, Taken } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
+import type { Settlement, TakenLanes } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import { newId } from '../../libs/saga/src/shared/new-id.js';
 import type { MessageSubject, MessageSubjects } from './message-subject.contract.js';
 
@@ -12,7 +12,7 @@ export const message = (key: string, payload: string, id = newId()) => ({
   ...{ id, topic: 't', key, type: 'note', payload: JSON.stringify(payload) },
   headers: { by: 'test' },
 });
-export const payloadsOf = ({ messages }: Taken): unknown[] =>
+export const payloadsOf = ({ messages }: TakenLanes): unknown[] =>
   messages.map(({ payload }) => JSON.parse(payload) as unknown);
 
 /** What relays and handlers rely on, of PostgreSQL and of the model by which the simulation goes. */
@@ -35,10 +35,10 @@ export function describeMessageStore(name: string, create: () => Promise<Message
       await commit();
     };
     const take = (most = ALL, relay = 'relay-1') => subject.outbox.take(relay, LEASE, most);
-    const settleAs = (taken: Taken, settlement: Partial<Settlement>) =>
+    const settleAs = (taken: TakenLanes, settlement: Partial<Settlement>) =>
       subject.outbox.settle(taken.lanes, { ...NOTHING, ...settlement });
-    const sent = (taken: Taken) => settleAs(taken, { sent: taken.messages.map(({ id }) => id) });
-    const failedAt = (taken: Taken, n: number, retryIn?: number) => ({
+    const sent = (taken: TakenLanes) => settleAs(taken, { sent: taken.messages.map(({ id }) => id) });
+    const failedAt = (taken: TakenLanes, n: number, retryIn?: number) => ({
       ...{ id: taken.messages[n]!.id, error: 'no', attempts: taken.messages[n]!.attempts + 1, retryIn },
     });
     /** Takes and sends until nothing is left. */
@@ -177,8 +177,8 @@ export function describeMessageStore(name: string, create: () => Promise<Message
         const taken = await take();
         const sentIds = taken.messages.filter((one) => one.key === other).map(({ id }) => id);
         const [a, b] = taken.messages.filter((one) => one.key === key) as [
-          Taken['messages'][0],
-          Taken['messages'][0],
+          TakenLanes['messages'][0],
+          TakenLanes['messages'][0],
         ];
         await settleAs(taken, {
           sent: sentIds,

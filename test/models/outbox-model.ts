@@ -2,9 +2,9 @@ import type { OutgoingMessage } from '../../libs/saga/src/engine/payload/outgoin
 import type { OutboxStore } from '../../libs/saga/src/store/outbox-store.js';
 import { LANES } from '../../libs/saga/src/store/postgres/outbox/outbox-lanes.js';
 import type {
-  DeadMessage,
+  StoredDeadMessage,
   Settlement,
-  Taken,
+  TakenLanes,
   TakenMessage,
 } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import type { JoinedTransaction } from '../../libs/saga/src/store/postgres/connection/saga-database.js';
@@ -123,7 +123,7 @@ export class OutboxModel implements OutboxStore {
     if (this.asleep) transaction.onCommit.push(() => this.options.notify?.());
   }
 
-  async take(relay: string, lease: number, most: { messages: number; lanes: number }): Promise<Taken> {
+  async take(relay: string, lease: number, most: { messages: number; lanes: number }): Promise<TakenLanes> {
     const now = this.now;
     const free = this.lanes
       .filter((lane) => lane.leasedUntil < now && this.hasSomething(lane))
@@ -147,7 +147,7 @@ export class OutboxModel implements OutboxStore {
     return { lanes, messages: pages.flatMap(({ messages }) => messages), found: found > 0 };
   }
 
-  async settle(lanes: Taken['lanes'], { sent, failed, behind, unfinished }: Settlement): Promise<void> {
+  async settle(lanes: TakenLanes['lanes'], { sent, failed, behind, unfinished }: Settlement): Promise<void> {
     const xid = this.options.transactions.ofOneStatement();
     const mine = new Set(lanes.filter((one) => this.isCurrent(one)).map(({ lane }) => lane));
     const gone = this.byId(sent);
@@ -174,19 +174,19 @@ export class OutboxModel implements OutboxStore {
     }
   }
 
-  async lanesOf(relay: string): Promise<Taken['lanes']> {
+  async lanesOf(relay: string): Promise<TakenLanes['lanes']> {
     return this.lanes.flatMap(({ leasedBy, epoch }, lane) =>
       leasedBy === relay ? [{ lane, epoch: String(epoch) }] : [],
     );
   }
 
-  async renew(lanes: Taken['lanes'], lease: number): Promise<number[]> {
+  async renew(lanes: TakenLanes['lanes'], lease: number): Promise<number[]> {
     const mine = lanes.filter((one) => this.isCurrent(one) && this.lanes[one.lane]!.leasedBy !== undefined);
     for (const { lane } of mine) this.lanes[lane]!.leasedUntil = this.now + lease;
     return mine.map(({ lane }) => lane);
   }
 
-  async dead(limit: number, after?: { deadAt: string; id: string }): Promise<DeadMessage[]> {
+  async dead(limit: number, after?: { deadAt: string; id: string }): Promise<StoredDeadMessage[]> {
     const dead = this.visible().filter((row) => row.deadAt !== undefined);
     const ordered = dead.sort((a, b) => a.deadAt! - b.deadAt! || (a.message.id < b.message.id ? -1 : 1));
     const place = after === undefined ? 0 : ordered.findIndex(({ message }) => message.id === after.id) + 1;
@@ -307,7 +307,7 @@ export class OutboxModel implements OutboxStore {
     this.rows = this.rows.filter((row) => !gone.has(row));
   }
 
-  private isCurrent({ lane, epoch }: Taken['lanes'][number]): boolean {
+  private isCurrent({ lane, epoch }: TakenLanes['lanes'][number]): boolean {
     return `${this.lanes[lane]!.epoch}` === epoch;
   }
 }

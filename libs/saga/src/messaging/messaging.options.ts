@@ -19,7 +19,7 @@ import { shown } from '../shared/shown-value.js';
 import { SagaConfigurationError } from '../errors.js';
 import { DATABASE_SOURCE_OPTIONS, readDatabase } from '../nest/database-options.js';
 import { leaseTime, pollTime, shutdownTime } from '../nest/saga.options.js';
-import { readShards, SHARD_OPTIONS, type ShardDatabase } from '../nest/shards/shard-options.js';
+import { readShardOptions, SHARD_OPTIONS, type ShardDatabase } from '../nest/shards/shard-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { payloadCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
@@ -173,7 +173,7 @@ export function withMessagingDefaults(given: SagaMessagingModuleOptions) {
     const transport = transportOf(options, relay !== false, report);
     return {
       ...readDatabase(options, report),
-      ...readShards(options, options.schema, report),
+      ...readShardOptions(options, options.schema, report),
       schema: options.schema,
       migrate: options.migrate,
       maxPayloadBytes: options.maxPayloadBytes,

@@ -6,7 +6,7 @@ import { SAGA_CODEC } from '../nest/saga-codec.js';
 import { SagaPoller } from '../nest/maintenance/saga.poller.js';
 import { applicationDatabase, shardPlaces } from '../nest/application-database.js';
 import type { SagaModuleOptions } from '../nest/saga.options.js';
-import { readShards, SAGA_SHARDS, type ShardsRead } from '../nest/shards/shard-options.js';
+import { readShardOptions, SAGA_SHARDS, type ShardsRead } from '../nest/shards/shard-options.js';
 import { SagaConfigurationError } from '../errors.js';
 import { inOwnContext } from '../shared/own-context.js';
 import { type MessagingDatabases, OneDatabase } from './databases/messaging-databases.js';
@@ -128,7 +128,7 @@ function oneChoice(
         `the shards of SagaModule.`,
     );
   // SagaModule reports what is wrong with them.
-  const { shards: read } = readShards({ shards: ofSagas }, schema, () => undefined);
+  const { shards: read } = readShardOptions({ shards: ofSagas }, schema, () => undefined);
   const [other] = [...(shards ?? [])].find(([name, place]) => read?.get(name)?.schema !== place.schema) ?? [];
   if (other === undefined) return shards ?? read;
   throw new SagaConfigurationError(

@@ -10,9 +10,9 @@ import { readOptions } from '../definition/options/read-options.js';
 import { CURSOR_RULE, pageSize } from '../nest/calls/call-kinds.js';
 import type { Page } from '../nest/calls/saga-filter.js';
 import { isUuid } from '../engine/payload/storable-key.js';
-import type { DeadMessage as StoredDeadMessage } from '../store/postgres/outbox/postgres-outbox.js';
+import type { StoredDeadMessage } from '../store/postgres/outbox/postgres-outbox.js';
 import { handledMessage } from './handling/handled-message.js';
-import { oldestFirst } from './databases/merge-dead.js';
+import { oldestDeadFirst } from './databases/merge-dead.js';
 import type { MessagingDatabase } from './databases/messaging-database.js';
 import { MessagingRuntime } from './messaging.runtime.js';
 import { SAGA_ID } from '../engine/attempt/step-messages.js';
@@ -116,7 +116,7 @@ export class Outbox {
     const { limit, cursor: after } = readOptions('dead()', DEAD_FILTER, filter, 'filter');
     const { databases } = await this.runtime.ready();
     const { answers, unavailable } = await databases.ask(({ outbox }) => outbox.dead(limit, after));
-    const { rows, more } = oldestFirst(answers, limit);
+    const { rows, more } = oldestDeadFirst(answers, limit);
     const last = rows.at(-1);
     return {
       items: rows.map(shownDead),

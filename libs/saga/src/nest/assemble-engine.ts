@@ -37,7 +37,7 @@ export interface ServiceRuntime {
 }
 
 /** What an engine is made of. */
-export interface EngineParts {
+export interface EngineSetup {
   readonly store: SagaStore;
   readonly wakeup: Wakeup;
   readonly graphs: Pick<GraphStore, 'stored'>;
@@ -51,7 +51,7 @@ export interface EngineParts {
 }
 
 /** Makes an engine. Applications, the command line and SagaTest get theirs here. */
-export function assembleEngine(parts: EngineParts): SagaEngine {
+export function assembleEngine(parts: EngineSetup): SagaEngine {
   const { store, wakeup, graphs, sagas, runnable = sagas, definitions, options, log } = parts;
   const bindings = new SagaBindings(sagas, (versions) => graphs.stored(versions));
   return new SagaEngine(store, wakeup, runnable, definitions, options, log, bindings);

@@ -25,7 +25,7 @@ import { postgresEngine } from './postgres-engine.js';
 import type { ResolvedSagaOptions } from './saga.options.js';
 
 /** What the databases of a process share. */
-export interface SharedParts {
+export interface ProcessParts {
   readonly options: ResolvedSagaOptions;
   readonly registry: SagaRegistry;
   /** The sagas that the worker runs. */
@@ -36,7 +36,7 @@ export interface SharedParts {
 }
 
 /** What a process uses of a database. */
-export interface DatabaseParts extends ServiceParts {
+export interface DatabaseServices extends ServiceParts {
   readonly engine: SagaEngine;
   readonly database: SagaDatabase;
   readonly upgrades: SagaUpgrades;
@@ -62,7 +62,7 @@ function operatorRules({ approvals, codec }: ResolvedSagaOptions): OperatorRules
 /** Connects to a database, and prepares its tables. */
 export async function preparedSql(
   database: SagaDatabase,
-  { options, log }: Pick<SharedParts, 'options' | 'log'>,
+  { options, log }: Pick<ProcessParts, 'options' | 'log'>,
 ): Promise<EngineSql> {
   if (options.worker) requireConnections(database);
   const sql = new EngineSql(database);
@@ -79,11 +79,11 @@ export async function preparedSql(
 
 /** The engine over one database, and the maintenance of its tables, in the life of the application. */
 export class DatabaseRuntime {
-  private constructor(readonly parts: DatabaseParts) {}
+  private constructor(readonly parts: DatabaseServices) {}
 
   static async over(
     sql: EngineSql,
-    shared: SharedParts,
+    shared: ProcessParts,
     engine: Pick<EngineOptions, 'newId' | 'schedules'> = {},
     standby?: Standby,
   ): Promise<DatabaseRuntime> {

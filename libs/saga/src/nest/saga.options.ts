@@ -20,7 +20,12 @@ import { APPROVAL_RULES, type ApprovalRule } from '../engine/ports/call-table.js
 import { payloadCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
 import { AMBIENT_OPTIONS, type SagaAmbient } from './ambient.js';
 import { DATABASE_SOURCE_OPTIONS, readDatabase, readStandby } from './database-options.js';
-import { readShards, SHARD_OPTIONS, type ShardDatabase, type ShardedStart } from './shards/shard-options.js';
+import {
+  readShardOptions,
+  SHARD_OPTIONS,
+  type ShardDatabase,
+  type ShardedStart,
+} from './shards/shard-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { schemaName } from '../store/postgres/connection/schema-name.js';
 
@@ -244,7 +249,7 @@ export function withDefaults(given: SagaModuleOptions) {
       ...options,
       ...readDatabase(options, report),
       ...readStandby(options, report),
-      ...readShards({ ...options, shards, shardOf }, options.schema, report),
+      ...readShardOptions({ ...options, shards, shardOf }, options.schema, report),
       onDrift: onDrift ? drift.read(onDrift, DRIFT_VARIABLE, reader)! : options.onDrift,
       ...{ pollInterval, lease },
       worker: worker ? own : undefined,

@@ -7,7 +7,7 @@ import { inOwnContext } from '../shared/own-context.js';
 import { SagaUnavailableError } from '../errors.js';
 import { applicationDatabase, shardPlaces, standbyDatabase } from './application-database.js';
 import type { ServiceRuntime } from './assemble-engine.js';
-import { answerPatience, DatabaseRuntime, preparedSql, type SharedParts } from './database-runtime.js';
+import { answerPatience, DatabaseRuntime, preparedSql, type ProcessParts } from './database-runtime.js';
 import { ApplicationLifeCycle, type LifeCyclePart } from './life-cycle/application-life-cycle.js';
 import { EarlyWaits } from './calls/early-waits.js';
 import { ObserverExplorer } from './discovery/observer.explorer.js';
@@ -107,7 +107,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
     return running;
   }
 
-  private async overDatabase(shared: SharedParts): Promise<Running> {
+  private async overDatabase(shared: ProcessParts): Promise<Running> {
     const database = applicationDatabase(this.moduleRef, this.options, 'SagaModule');
     const sql = await preparedSql(database, shared);
     const standby = await this.standbyOf(sql);
@@ -118,7 +118,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
 
   private overShards(
     shards: NonNullable<ResolvedSagaOptions['shards']>,
-    shared: SharedParts,
+    shared: ProcessParts,
   ): Promise<Running> {
     return shardedProcess(shardPlaces(this.moduleRef, shards, 'SagaModule'), shared);
   }

@@ -10,7 +10,7 @@ export function newestFirst(pages: readonly (readonly StoredSummary[])[], limit:
 }
 
 /** Returns the first tasks of several pages, oldest first. The tasks of a saga keep the order of their page. */
-export function oldestFirst(pages: readonly (readonly StoredTask[])[], limit: number): StoredTask[] {
+export function oldestTasksFirst(pages: readonly (readonly StoredTask[])[], limit: number): StoredTask[] {
   return pages
     .flat()
     .sort((one, other) => one.since - other.since || (one.id < other.id ? -1 : Number(one.id > other.id)))

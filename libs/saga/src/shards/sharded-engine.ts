@@ -1,7 +1,7 @@
 import { SagaNotFoundError, SagaShardUnavailableError, SagaTransactionError } from '../errors.js';
 import type { StoredSaga } from '../engine/ports/stored-saga.js';
 import { candidates, locate, onShardOf } from './find-shard.js';
-import { mergeStats, newestFirst, oldestFirst } from './merge-answers.js';
+import { mergeStats, newestFirst, oldestTasksFirst } from './merge-answers.js';
 import { placeSaga, startWithin } from './place-saga.js';
 import type { EngineCalls, Found } from './engine-calls.js';
 import type { Shard } from './shard.js';
@@ -110,7 +110,7 @@ export class ShardedEngine implements EngineCalls {
 
   readonly tasks: Call<'tasks'> = async (filter) => {
     const { answers, unreachable } = await this.all((shard) => shard.tasks(filter));
-    return found(oldestFirst(answers, filter.limit), unreachable);
+    return found(oldestTasksFirst(answers, filter.limit), unreachable);
   };
 
   readonly history: Call<'history'> = (target, limit) =>

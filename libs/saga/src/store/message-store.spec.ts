@@ -10,7 +10,7 @@ import {
   message,
   payloadsOf,
 } from '../../../../test/contract/message-store.contract.js';
-import type { Taken } from './postgres/outbox/postgres-outbox.js';
+import type { TakenLanes } from './postgres/outbox/postgres-outbox.js';
 
 describeMessageStore('The model', modelSubjects);
 describeMessageStore('PostgreSQL', postgresSubjects);
@@ -35,7 +35,7 @@ async function play(subject: MessageSubject, seed: number): Promise<unknown[]> {
   const roll = dice(seed);
   const keys = [...subject.keys.slice(0, 2), ...subject.otherKeys.slice(0, 1)];
   const open: OpenTransaction[] = [];
-  const held: Taken[] = [];
+  const held: TakenLanes[] = [];
   const seen: unknown[] = [];
   let published = 0;
   const publish = async ({ manager }: OpenTransaction) => {
@@ -47,7 +47,7 @@ async function play(subject: MessageSubject, seed: number): Promise<unknown[]> {
     });
     await subject.outbox.publish(subject.join(manager), messages);
   };
-  const settle = async ({ lanes, messages }: Taken) => {
+  const settle = async ({ lanes, messages }: TakenLanes) => {
     const [sent, behind, lines] = [[] as string[], [] as string[], new Map<string, string>()];
     const failed: { id: string; error: string; attempts: number; retryIn?: number }[] = [];
     const unfinished = new Set<number>();

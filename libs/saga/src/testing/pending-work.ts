@@ -2,7 +2,7 @@ import { SagaError, type StepAbortedError } from '../errors.js';
 import type { Life } from './virtual-time.js';
 
 /** The default of `SagaTest.patience()` (ms). */
-export const PATIENCE = 30_000;
+export const SETTLE_PATIENCE = 30_000;
 /** How long (ms) before it is logged what a run waits for: Jest and Vitest end a test after 5 s, and name nothing. */
 const LOGGED_AFTER = 3_000;
 

@@ -35,7 +35,7 @@ import {
   type FailureReport,
 } from './failure-matrix.js';
 import { SagaTestRun, type SignalAnswer } from './saga-test-run.js';
-import { PATIENCE } from './pending-work.js';
+import { SETTLE_PATIENCE } from './pending-work.js';
 import { readPeriod, type ScheduledRun, scheduledRuns, type TestPeriod } from './scheduled-runs.js';
 import type { Fault } from './scripted-calls.js';
 import type { CrashPoint } from './test-process.js';
@@ -126,7 +126,7 @@ export class SagaTest<S> {
    * automatically
    */
   static of<S>(saga: Type<S>, ...others: Type[]): SagaTest<S> {
-    const script: Script = { faults: [], crashes: [], answers: [], patience: PATIENCE };
+    const script: Script = { faults: [], crashes: [], answers: [], patience: SETTLE_PATIENCE };
     return new SagaTest(saga, new TestSetting([saga, ...others]), script);
   }
 

@@ -5,7 +5,7 @@ import { NoValueError } from '../expression/template.js';
 import type { CallContext, CallValues } from './call-values.js';
 
 /** A request or a command, as a step, a compensation or a probe makes it. */
-export interface Call {
+export interface PreparedCall {
   /**
    * Returns the result.
    * @throws StepRejectedError, UnknownOutcomeError, StepCallError

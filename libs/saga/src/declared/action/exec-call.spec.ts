@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testOf, withSteps } from '../../../../../test/fixtures/declared-saga.js';
 import { declareSaga } from '../index.js';
-import { type Command, runCommand } from './run-command.js';
+import { type CommandToRun, runCommand } from './run-command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'declared-'));
 
@@ -39,7 +39,7 @@ describe('a command', () => {
 
   test('has ended when it exits, also if a process that it has started holds its output', async () => {
     const began = performance.now();
-    const command: Command = {
+    const command: CommandToRun = {
       ...{ program: 'sh', args: ['-c', 'echo before; sleep 30 & echo after; exit 0'], shell: false },
       ...{ folder, env: { PATH: process.env.PATH! }, stdin: '', maxBytes: 1_000 },
     };
@@ -149,7 +149,7 @@ describe('a command', () => {
 });
 
 describe('an abort', () => {
-  const commandOf = (text: string): Command => ({
+  const commandOf = (text: string): CommandToRun => ({
     ...{ program: 'sh', args: ['-c', text], shell: false, folder, maxBytes: 1_000, stdin: '' },
     env: { PATH: process.env.PATH! },
   });

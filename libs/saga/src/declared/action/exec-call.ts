@@ -9,10 +9,10 @@ import {
   type Template,
   type TextTemplate,
 } from '../expression/template.js';
-import { type Call, evaluated, identityOf, variableOf } from './call.js';
+import { type PreparedCall, evaluated, identityOf, variableOf } from './call.js';
 import { StepCallError } from './call-errors.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
-import { type Command, type CommandEnd, runCommand } from './run-command.js';
+import { type CommandToRun, type CommandEnd, runCommand } from './run-command.js';
 
 /** `exec` of a file. */
 export interface ExecDefinition {
@@ -34,7 +34,7 @@ const INHERITED = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'Sy
 const NOT_DONE = 1;
 
 /** A command of a declared saga. */
-export class ExecCall implements Call {
+export class ExecCall implements PreparedCall {
   constructor(
     private readonly definition: ExecDefinition,
     private readonly surroundings: Surroundings,
@@ -81,7 +81,7 @@ export class ExecCall implements Call {
     }
   }
 
-  private async prepared(context: CallContext, values: CallValues): Promise<Command> {
+  private async prepared(context: CallContext, values: CallValues): Promise<CommandToRun> {
     const {
       command,
       shell = false,

@@ -9,7 +9,7 @@ import {
   type Template,
   type TextTemplate,
 } from '../expression/template.js';
-import { type Call, evaluated, identityOf } from './call.js';
+import { type PreparedCall, evaluated, identityOf } from './call.js';
 import { retryAfterOf, StepCallError } from './call-errors.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
 import { filledUrl } from './filled-url.js';
@@ -75,7 +75,7 @@ const UNSENT_TLS =
 const UNSENT_PROXY = /^Proxy response \(\d+\)/;
 
 /** An HTTP request of a declared saga. Redirects are not followed: they would repeat a request elsewhere. */
-export class HttpCall implements Call {
+export class HttpCall implements PreparedCall {
   constructor(
     private readonly definition: HttpDefinition,
     private readonly surroundings: Surroundings,

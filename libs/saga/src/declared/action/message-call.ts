@@ -7,7 +7,7 @@ import {
   type Template,
   type TextTemplate,
 } from '../expression/template.js';
-import { type Call, evaluated } from './call.js';
+import { type PreparedCall, evaluated } from './call.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
 
 /** `message` of a file. */
@@ -20,7 +20,7 @@ export interface MessageDefinition {
 }
 
 /** Publishes a message with the checkpoint of its step, as `ctx.publish` of a class does. */
-export class MessageCall implements Call {
+export class MessageCall implements PreparedCall {
   constructor(
     private readonly definition: MessageDefinition,
     private readonly surroundings: Surroundings,

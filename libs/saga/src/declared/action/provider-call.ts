@@ -1,7 +1,7 @@
 import type { ProbeAnswer } from '../../definition/options/step-options.js';
 import { StepRejectedError } from '../../errors.js';
 import { expressionsOf, filled, type Template } from '../expression/template.js';
-import { type Call, evaluated } from './call.js';
+import { type PreparedCall, evaluated } from './call.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
 
 /** `call` of a file. */
@@ -18,7 +18,7 @@ export type ProviderMethod = (input: unknown, context: object) => unknown;
 export type FindMethod = (name: string) => ProviderMethod | string;
 
 /** Calls a method of a provider of the application. */
-export class ProviderCall implements Call {
+export class ProviderCall implements PreparedCall {
   constructor(
     private readonly definition: ProviderDefinition,
     private readonly surroundings: Surroundings,

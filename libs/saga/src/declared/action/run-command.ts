@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /** A command to run. */
-export interface Command {
+export interface CommandToRun {
   readonly program: string;
   readonly args: readonly string[];
   /** `program` is a text for the shell. */
@@ -41,7 +41,7 @@ const LONGEST_ERROR = 2_000;
  * Runs a command in a process group of its own, so that the processes that it starts end with it. After an abort, the
  * group has 5 seconds to end.
  */
-export function runCommand(command: Command, signal: AbortSignal): Promise<CommandOutcome> {
+export function runCommand(command: CommandToRun, signal: AbortSignal): Promise<CommandOutcome> {
   return new Promise((done) => {
     if (signal.aborted) return done({ kind: 'not-started', problem: 'the attempt was aborted' });
     let child: ChildProcess;
@@ -66,7 +66,7 @@ class RunningCommand {
 
   constructor(
     private readonly child: ChildProcess,
-    private readonly command: Command,
+    private readonly command: CommandToRun,
     private readonly signal: AbortSignal,
     private readonly done: (outcome: CommandOutcome) => void,
   ) {

@@ -19,7 +19,7 @@ import { resultCheck } from './result-check.js';
 import type { JsonSchemaCheck } from './json-schema-check.js';
 import type { StandardSchema } from '../../definition/types/standard-schema.js';
 import { StepRejectedError } from '../../errors.js';
-import { type Call, evaluated } from '../action/call.js';
+import { type PreparedCall, evaluated } from '../action/call.js';
 import { type CallContext, CallValues, type Surroundings } from '../action/call-values.js';
 import { ExecCall } from '../action/exec-call.js';
 import { HttpCall } from '../action/http-call.js';
@@ -197,7 +197,7 @@ class ClassBuilder {
     });
   }
 
-  private callOf({ http, exec, call, message }: CallFile): Call {
+  private callOf({ http, exec, call, message }: CallFile): PreparedCall {
     const { surroundings, connections, findMethod } = this.parts;
     if (message) return new MessageCall(message, surroundings);
     if (call) return new ProviderCall(call, surroundings, findMethod);

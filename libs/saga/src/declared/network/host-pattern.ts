@@ -29,7 +29,7 @@ export function hostOf({ hostname }: URL): string {
   return hostname.replace(/\.$/, '');
 }
 
-export function matches({ host, isSuffix, port }: HostPattern, url: URL): boolean {
+export function matchesHost({ host, isSuffix, port }: HostPattern, url: URL): boolean {
   const asked = hostOf(url);
   const usual = url.protocol === 'https:' ? 443 : 80;
   if (port !== undefined && port !== (url.port === '' ? usual : Number(url.port))) return false;

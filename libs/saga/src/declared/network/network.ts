@@ -11,7 +11,7 @@ import {
 } from '../../definition/options/option-reader.js';
 import { withoutProblems } from '../../definition/options/read-options.js';
 import { type AddressKind, kindOfAddress } from './address-kind.js';
-import { type HostPattern, hostOf, matches, readHostPattern } from './host-pattern.js';
+import { type HostPattern, hostOf, matchesHost, readHostPattern } from './host-pattern.js';
 
 /** Where the requests of declared sagas may go. */
 export interface NetworkOptions {
@@ -88,7 +88,7 @@ export class Network {
     const { hosts, reach } = this.rules;
     const host = hostOf(url);
     const address = host.replace(/^\[|\]$/g, '');
-    if (hosts?.some((one) => matches(one, url))) return isIP(address) ? 'all' : 'private';
+    if (hosts?.some((one) => matchesHost(one, url))) return isIP(address) ? 'all' : 'private';
     if (hosts) throw new HostRefused(`the host ${host} is not in allowHosts. Add it, or correct the URL`);
     if (!isIP(address)) return reach;
     refuseAddress(host, address, reach);

@@ -1,10 +1,10 @@
 import { LONGEST_TIMER } from '../../definition/options/duration.js';
 import { systemClock } from '../../shared/clock.js';
-import { Inbox } from './inbox.js';
+import { RunInbox } from './inbox.js';
 
 describe('the reader of an inbox', () => {
   test('takes all that is there at once, in order', () => {
-    const inbox = new Inbox<number>(systemClock);
+    const inbox = new RunInbox<number>(systemClock);
     expect(inbox.isEmpty).toBe(true);
     inbox.put(1);
     inbox.put(2);
@@ -14,7 +14,7 @@ describe('the reader of an inbox', () => {
   });
 
   test('waits for the first message', async () => {
-    const inbox = new Inbox<number>(systemClock);
+    const inbox = new RunInbox<number>(systemClock);
     const arrival = inbox.arrival();
     inbox.put(1);
     inbox.put(2);
@@ -27,7 +27,7 @@ describe('the reader of an inbox', () => {
   });
 
   test('waits no longer than it says', async () => {
-    const inbox = new Inbox<number>(systemClock);
+    const inbox = new RunInbox<number>(systemClock);
     await inbox.arrival(1);
     await inbox.arrival(-5);
     expect(inbox.take()).toEqual([]);

@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../shared/clock.js';
 import { NOTHING } from '../../shared/empty-array.js';
 
 /** Messages for one reader, who takes all that are there at once and waits when there are none. */
-export class Inbox<Message> {
+export class RunInbox<Message> {
   private messages: Message[] = NOTHING;
   private arrived: (() => void) | undefined;
 

@@ -10,7 +10,7 @@ import { askFirst, type FirstAnswer } from '../attempt/evaluate-conditions.js';
 import { StepAttempt } from '../attempt/step-attempt.js';
 import { type AttemptHost, attemptInTransaction, isFailure } from '../attempt/transactional-attempt.js';
 import type { Invoker } from '../ports/invoker.js';
-import type { Inbox } from './inbox.js';
+import type { RunInbox } from './inbox.js';
 import type { RunChildren } from './run-children.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 
@@ -32,7 +32,7 @@ export class RunAttempts {
 
   constructor(
     private readonly run: AttemptHost,
-    private readonly inbox: Inbox<RunMessage>,
+    private readonly inbox: RunInbox<RunMessage>,
     /** Undefined: no step starts a saga. */
     private readonly children: RunChildren | undefined,
     private readonly invoke: Invoker,

@@ -10,7 +10,7 @@ import {
 } from '../ports/step-reports.js';
 
 /** What an attempt reports: one of the two. */
-export interface Report {
+export interface AttemptReport {
   readonly progress?: StepProgress;
   readonly heartbeat?: StepHeartbeat;
 }
@@ -40,7 +40,7 @@ export class RunReports {
    * Keeps a report, until it is taken to be stored.
    * @param isUrgent stored within a second; otherwise with the next renewal of the lease
    */
-  put(key: string, round: number, report: Report, isUrgent = true): void {
+  put(key: string, round: number, report: AttemptReport, isUrgent = true): void {
     const { progress, heartbeat } = { ...this.of(key, round), ...report };
     this.reports.set(key, new StepReport(round, progress, heartbeat));
     this.isUnsaved = true;

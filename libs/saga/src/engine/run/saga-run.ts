@@ -22,13 +22,13 @@ import type { Invoker } from '../ports/invoker.js';
 import type { StepReport } from '../ports/step-reports.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
-import { Inbox } from './inbox.js';
+import { RunInbox } from './inbox.js';
 import { type Outcome, RunAttempts, type RunMessage } from './run-attempts.js';
 import { type CheckpointParts, RunCheckpoints } from './run-checkpoints.js';
 import { RunChildren } from './run-children.js';
 import { needsPermit, RunPermits } from './run-permits.js';
 import { RunRecord } from './run-record.js';
-import { type Report, RunReports } from './run-reports.js';
+import { type AttemptReport, RunReports } from './run-reports.js';
 import { RunSignals } from './run-signals.js';
 import { RunSlots } from './run-slots.js';
 import type { LeasedRun, RunEnd, SagaRunPorts } from './saga-run-ports.js';
@@ -49,7 +49,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
   readonly record: RunRecord;
   readonly attempts: RunAttempts;
   readonly checkpoints: RunCheckpoints;
-  private readonly inbox: Inbox<RunMessage>;
+  private readonly inbox: RunInbox<RunMessage>;
   /** The rate limits. */
   private readonly permits: RunPermits;
   /** Undefined: none of its steps starts a saga. */
@@ -81,7 +81,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
     /** Monotonic time of the request for the lease or for its last extension. Later if the extension was longer than usual. */
     public leasedAt: number,
   ) {
-    this.inbox = new Inbox(ports.clock);
+    this.inbox = new RunInbox(ports.clock);
     const { hasSubSagas, hasWaits, hasSlots } = relationsOf(graph);
     if (hasWaits) {
       const asOf = ports.now() - (ports.clock.monotonic() - leasedAt);
@@ -571,7 +571,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
     return this.reported?.of(key, round);
   }
 
-  keepReport({ key, round }: ReportPlace, report: Report, isUrgent: boolean): void {
+  keepReport({ key, round }: ReportPlace, report: AttemptReport, isUrgent: boolean): void {
     this.reported ??= new RunReports(undefined);
     this.reported.put(key, round, report, isUrgent);
     // It is the method that calls: the timer is not to belong to its context.

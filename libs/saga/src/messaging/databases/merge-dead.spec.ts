@@ -1,19 +1,24 @@
-import type { DeadMessage } from '../../store/postgres/outbox/postgres-outbox.js';
-import { oldestFirst } from './merge-dead.js';
+import type { StoredDeadMessage } from '../../store/postgres/outbox/postgres-outbox.js';
+import { oldestDeadFirst } from './merge-dead.js';
 
 const dead = (at: number, more = false) =>
-  ({ id: `m-${at}`, deadAt: new Date(at), deadAtText: new Date(at).toISOString(), more }) as DeadMessage;
-const at = ({ rows }: ReturnType<typeof oldestFirst>) => rows.map(({ deadAt }) => Number(deadAt));
+  ({
+    id: `m-${at}`,
+    deadAt: new Date(at),
+    deadAtText: new Date(at).toISOString(),
+    more,
+  }) as StoredDeadMessage;
+const at = ({ rows }: ReturnType<typeof oldestDeadFirst>) => rows.map(({ deadAt }) => Number(deadAt));
 
 test('pages are merged, oldest first, up to the limit', () => {
-  const merged = oldestFirst([[dead(1), dead(4)], [dead(2)], []], 5);
+  const merged = oldestDeadFirst([[dead(1), dead(4)], [dead(2)], []], 5);
   expect(at(merged)).toEqual([1, 2, 4]);
   expect(merged.more).toBe(false);
-  expect(at(oldestFirst([[dead(1), dead(4)], [dead(2)]], 2))).toEqual([1, 2]);
+  expect(at(oldestDeadFirst([[dead(1), dead(4)], [dead(2)]], 2))).toEqual([1, 2]);
 });
 
 test('a page ends where the page of a shard is cut, so that the next one leaves out none', () => {
-  const merged = oldestFirst(
+  const merged = oldestDeadFirst(
     [
       [dead(1), dead(3, true)],
       [dead(2), dead(5)],

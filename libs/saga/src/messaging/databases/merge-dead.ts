@@ -1,13 +1,13 @@
-import type { DeadMessage } from '../../store/postgres/outbox/postgres-outbox.js';
+import type { StoredDeadMessage } from '../../store/postgres/outbox/postgres-outbox.js';
 
 /**
  * Merges pages of dead messages, each oldest first, into one page. A page of a shard may be shorter than the limit, because
  * its bytes are bounded. Then the merged page ends with the last message of that one, so that the next page leaves out none.
  */
-export function oldestFirst(
-  pages: readonly (readonly DeadMessage[])[],
+export function oldestDeadFirst(
+  pages: readonly (readonly StoredDeadMessage[])[],
   limit: number,
-): { readonly rows: DeadMessage[]; readonly more: boolean } {
+): { readonly rows: StoredDeadMessage[]; readonly more: boolean } {
   const cut = pages.filter((page) => page.length === limit || page.at(-1)?.more);
   const ends = cut.map((page) => page.at(-1)!).sort(byAge);
   const all = pages.flat().sort(byAge);
@@ -16,7 +16,7 @@ export function oldestFirst(
   return { rows, more: cut.length > 0 || rows.length < all.length };
 }
 
-function byAge(one: DeadMessage, other: DeadMessage): number {
+function byAge(one: StoredDeadMessage, other: StoredDeadMessage): number {
   return (
     Number(one.deadAt) - Number(other.deadAt) ||
     compare(one.deadAtText, other.deadAtText) ||

@@ -7,7 +7,7 @@ import type {
 import { MessagingDatabase, type MessagingParts } from './messaging-database.js';
 
 /** The answers of databases, and an error for each one that cannot be reached. */
-export interface Answers<T> {
+export interface DatabaseAnswers<T> {
   readonly answers: readonly T[];
   readonly unavailable: readonly SagaShardUnavailableError[];
 }
@@ -31,7 +31,7 @@ export interface MessagingDatabases {
    */
   databaseOf(joined: JoinedTransaction): Promise<Pick<MessagingDatabase, 'outbox' | 'inbox'>>;
   /** Makes a call on each database. */
-  ask<T>(call: (database: MessagingDatabase) => Promise<T>): Promise<Answers<T>>;
+  ask<T>(call: (database: MessagingDatabase) => Promise<T>): Promise<DatabaseAnswers<T>>;
 }
 
 /** An application with one database. */
@@ -66,7 +66,7 @@ export class OneDatabase implements MessagingDatabases {
     return this.one;
   }
 
-  async ask<T>(call: (database: MessagingDatabase) => Promise<T>): Promise<Answers<T>> {
+  async ask<T>(call: (database: MessagingDatabase) => Promise<T>): Promise<DatabaseAnswers<T>> {
     return { answers: [await call(this.one)], unavailable: [] };
   }
 }

@@ -7,7 +7,7 @@ import { schemaOfStep } from '../../store/postgres/connection/step-connections.j
 import { sendWithin } from '../../store/postgres/connection/transaction-watch.js';
 import { shardsOfTransaction } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { MessagingDatabase, MessagingParts } from './messaging-database.js';
-import type { Answers, MessagingDatabases } from './messaging-databases.js';
+import type { DatabaseAnswers, MessagingDatabases } from './messaging-databases.js';
 import { MessagingShard } from './messaging-shard.js';
 
 /** The interval in which shards are looked at, and connected to if they could not be reached, among the scheduled intervals. */
@@ -89,7 +89,7 @@ export class MessagingShards implements MessagingDatabases {
   }
 
   /** @throws SagaShardUnavailableError if no shard can be reached */
-  async ask<T>(call: (database: MessagingDatabase) => Promise<T>): Promise<Answers<T>> {
+  async ask<T>(call: (database: MessagingDatabase) => Promise<T>): Promise<DatabaseAnswers<T>> {
     const answers: T[] = [];
     const unavailable: SagaShardUnavailableError[] = [];
     for (const asked of await Promise.allSettled(this.shards.map((shard) => shard.ask(call)))) {

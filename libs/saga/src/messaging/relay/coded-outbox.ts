@@ -1,5 +1,5 @@
 import {
-  type DeadMessage,
+  type StoredDeadMessage,
   PostgresOutbox,
   type Settlement,
 } from '../../store/postgres/outbox/postgres-outbox.js';
@@ -43,7 +43,7 @@ export class CodedOutbox extends PostgresOutbox {
   }
 
   /** What cannot be decoded is given as it is stored: a dead message has to be seen to be requeued, or discarded. */
-  override async dead(...page: Parameters<PostgresOutbox['dead']>): Promise<DeadMessage[]> {
+  override async dead(...page: Parameters<PostgresOutbox['dead']>): Promise<StoredDeadMessage[]> {
     return (await super.dead(...page)).map((message) => ({
       ...message,
       payload: orAsItIs(message, () => convertMessage(message, this.coder.decoding)).payload,

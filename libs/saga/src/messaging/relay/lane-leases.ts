@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../shared/clock.js';
 import type { OutboxStore } from '../../store/outbox-store.js';
-import type { Taken } from '../../store/postgres/outbox/postgres-outbox.js';
+import type { TakenLanes } from '../../store/postgres/outbox/postgres-outbox.js';
 
 /** Renewed after this part of a lease. */
 const RENEWED_AFTER = 1 / 3;
@@ -14,7 +14,7 @@ export interface LaneLease {
 }
 
 interface Held {
-  readonly lanes: Taken['lanes'];
+  readonly lanes: TakenLanes['lanes'];
   /** When it was last asked for. */
   asked: number;
   lost: boolean;
@@ -34,7 +34,7 @@ export class LaneLeases {
   ) {}
 
   /** @param asked when they were asked for, by the clock */
-  hold(lanes: Taken['lanes'], asked: number): LaneLease {
+  hold(lanes: TakenLanes['lanes'], asked: number): LaneLease {
     const held: Held = { lanes, asked, lost: false };
     this.held.add(held);
     this.renewLater();

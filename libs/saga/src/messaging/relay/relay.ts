@@ -5,10 +5,10 @@ import { cut } from '../../shared/shown-value.js';
 import type { OutboxStore } from '../../store/outbox-store.js';
 import {
   type FailedMessage,
-  PAGE_BYTES,
+  OUTBOX_PAGE_BYTES,
   type PageLimits,
   type Settlement,
-  type Taken,
+  type TakenLanes,
   type TakenMessage,
 } from '../../store/postgres/outbox/postgres-outbox.js';
 import { Trouble } from '../../engine/observe/trouble.js';
@@ -189,7 +189,7 @@ export class Relay {
     }
   }
 
-  private async take(most: PageLimits): Promise<Taken> {
+  private async take(most: PageLimits): Promise<TakenLanes> {
     // One that is in progress may have taken lanes of which this process learns with its answer.
     if (this.answerLost && this.taking === 0) await this.giveBack();
     this.taking += 1;
@@ -216,10 +216,14 @@ export class Relay {
   private get page(): PageLimits {
     const parts = 2 ** this.halvings;
     const part = (whole: number) => Math.max(1, Math.floor(whole / parts));
-    return { messages: part(this.settings.batch), lanes: part(LANES_AT_ONCE), bytes: part(PAGE_BYTES) };
+    return {
+      messages: part(this.settings.batch),
+      lanes: part(LANES_AT_ONCE),
+      bytes: part(OUTBOX_PAGE_BYTES),
+    };
   }
 
-  private async relay(taken: Taken, asked: number): Promise<void> {
+  private async relay(taken: TakenLanes, asked: number): Promise<void> {
     if (taken.messages.length === 0) return;
     const lease = this.leases.hold(taken.lanes, asked);
     const late = this.now + LONG_TURN;

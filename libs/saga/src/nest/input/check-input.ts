@@ -8,8 +8,8 @@ import { cut, shown } from '../../shared/shown-value.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import { SagaConfigurationError, SagaValidationError } from '../../errors.js';
 import { inputClassOf, problemsByClass } from './class-input.js';
-import { type InputProblem, textOfProblems } from './input-problems.js';
-import { withoutValues } from './redact-message.js';
+import { type InputProblem, textOfInputProblems } from './input-problems.js';
+import { messageWithoutValue } from './redact-message.js';
 
 /** The maximum number of characters that are shown of an error that a schema threw. */
 const LONGEST_MESSAGE = 500;
@@ -28,7 +28,7 @@ export async function checkInput(graph: SagaGraph, input: unknown): Promise<unkn
     checked = await askedOf(graph, input);
   } catch (error) {
     if (error instanceof SagaConfigurationError) throw error;
-    const message = withoutValues(serializeError(error).message, input);
+    const message = messageWithoutValue(serializeError(error).message, input);
     throw new SagaValidationError(
       `The input of saga '${graph.name}' could not be validated: its @Saga({ input }) threw: ` +
         `${cut(message, LONGEST_MESSAGE)}. Make it report problems instead of throwing.`,
@@ -38,7 +38,7 @@ export async function checkInput(graph: SagaGraph, input: unknown): Promise<unkn
   if ('value' in checked) return checked.value;
   throw new SagaValidationError(
     `The input of saga '${graph.name}' is not valid by its @Saga({ input }): ` +
-      `${textOfProblems(checked.problems, input)}.`,
+      `${textOfInputProblems(checked.problems, input)}.`,
   );
 }
 

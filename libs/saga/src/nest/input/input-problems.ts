@@ -1,6 +1,6 @@
 import { cut } from '../../shared/shown-value.js';
 import { stepOfPath } from '../../shared/value-path.js';
-import { withoutValues } from './redact-message.js';
+import { messageWithoutValue } from './redact-message.js';
 
 /** Something that is wrong with an input, and where in it. */
 export interface InputProblem {
@@ -15,11 +15,11 @@ const MOST_SHOWN = 10;
 const LONGEST = 200;
 
 /** What is wrong, place by place, without a value of the input: it may be secret, and messages end up in logs. */
-export function textOfProblems(problems: readonly InputProblem[], input: unknown): string {
+export function textOfInputProblems(problems: readonly InputProblem[], input: unknown): string {
   const byPath = new Map<string, string[]>();
   for (const { path, message } of problems) {
     const where = `input${path.map(keyOf).join('')}`;
-    const said = withoutValues(message, valueAt(input, path)).replace(/\.$/, '');
+    const said = messageWithoutValue(message, valueAt(input, path)).replace(/\.$/, '');
     byPath.set(where, [...(byPath.get(where) ?? []), said]);
   }
   const shown = [...byPath].slice(0, MOST_SHOWN);

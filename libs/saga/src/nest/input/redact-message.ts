@@ -8,7 +8,7 @@ const SHORTEST = 4;
 const SHOWN_BY_LIBRARIES = [/ \(was [^]*\)$/, / but received (?!undefined$|null$|Object$|Array$)[^]*$/];
 
 /** A message about a value, without the value: what libraries show of it by themselves, and its texts and numbers. */
-export function withoutValues(message: string, value: unknown): string {
+export function messageWithoutValue(message: string, value: unknown): string {
   const general = SHOWN_BY_LIBRARIES.reduce((text, shown) => text.replace(shown, ''), message);
   const parts = [...new Set(partsOf(value))].sort((a, b) => b.length - a.length);
   return parts.reduce((text, part) => hidden(text, part), general);

@@ -67,7 +67,7 @@ const NAME_RULE = 'name shards by 1 to 63 letters, digits, hyphens and underscor
  * Reports what is wrong with the shards.
  * @param schema of shards that name none
  */
-export function readShards(given: ShardOptions, schema: string, report: Report): ShardsRead {
+export function readShardOptions(given: ShardOptions, schema: string, report: Report): ShardsRead {
   const { shards, shardOf, database, dataSource } = given;
   if (shardOf !== undefined && shards === undefined)
     report('shardOf is set without shards', 'set shards, or remove shardOf');

@@ -15,14 +15,14 @@ import {
   type ShardChange,
 } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ShardPlace } from '../application-database.js';
-import { answerPatience, DatabaseRuntime, preparedSql, type SharedParts } from '../database-runtime.js';
+import { answerPatience, DatabaseRuntime, preparedSql, type ProcessParts } from '../database-runtime.js';
 import { SagaLog } from '../saga-log.js';
 import type { NamedRow } from './register-shards.js';
 
 /** One shard in the life of the application: the engine over its database, and whether the database can be reached. */
 export class ShardRuntime {
   readonly shard: Shard;
-  private readonly shared: SharedParts;
+  private readonly shared: ProcessParts;
   private connection: { readonly sql: EngineSql; readonly rows: PostgresShardRow } | undefined;
   private runtime: DatabaseRuntime | undefined;
   private begun = false;
@@ -32,7 +32,7 @@ export class ShardRuntime {
   constructor(
     readonly name: string,
     readonly place: ShardPlace,
-    shared: Omit<SharedParts, 'log'>,
+    shared: Omit<ProcessParts, 'log'>,
     /** Whether the schedules of sagas run on this shard. */
     private readonly schedules: boolean,
   ) {

@@ -1,7 +1,7 @@
 import { ShardedEngine } from '../../shards/sharded-engine.js';
 import type { Shard } from '../../shards/shard.js';
 import type { ShardPlace } from '../application-database.js';
-import type { SharedParts } from '../database-runtime.js';
+import type { ProcessParts } from '../database-runtime.js';
 import type { Running } from '../running.js';
 import { ApplicationShards } from './application-shards.js';
 import { ShardedRates } from './sharded-rates.js';
@@ -19,7 +19,7 @@ import type { ServiceParts } from '../assemble-engine.js';
  */
 export async function shardedProcess(
   places: ReadonlyMap<string, ShardPlace>,
-  shared: SharedParts,
+  shared: ProcessParts,
 ): Promise<Running> {
   const process = await ShardedRuntime.over(places, shared);
   const { registry, options } = shared;

@@ -2,7 +2,7 @@ import type { SagaEngine } from '../../engine/saga-engine.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import { givePauses } from '../../shards/give-pauses.js';
 import type { ShardPlace } from '../application-database.js';
-import type { DatabaseRuntime, SharedParts } from '../database-runtime.js';
+import type { DatabaseRuntime, ProcessParts } from '../database-runtime.js';
 import { connectShards } from './register-shards.js';
 import { ShardRuntime } from './shard-runtime.js';
 
@@ -17,14 +17,14 @@ export class ShardedRuntime {
 
   private constructor(
     places: ReadonlyMap<string, ShardPlace>,
-    private readonly shared: SharedParts,
+    private readonly shared: ProcessParts,
   ) {
     const shards = [...places].map(([name, place], n) => new ShardRuntime(name, place, shared, n === 0));
     this.all = shards as [ShardRuntime, ...ShardRuntime[]];
   }
 
   /** @throws SagaConfigurationError, or SagaShardUnavailableError if no shard can be reached */
-  static async over(places: ReadonlyMap<string, ShardPlace>, shared: SharedParts): Promise<ShardedRuntime> {
+  static async over(places: ReadonlyMap<string, ShardPlace>, shared: ProcessParts): Promise<ShardedRuntime> {
     const runtime = new ShardedRuntime(places, shared);
     await runtime.connect();
     if (runtime.opened.length === 0) throw runtime.all[0].shard.health.error;

@@ -1,8 +1,8 @@
 import { sizeOfSaga, SMALL_SAGA } from '../../engine/ports/payload-size.js';
 import type { Claim, ClaimBytes, ClaimRequest, SagaStore } from '../../engine/ports/saga-store.js';
-import { forgetStartTime, takeLease } from './memory-leases.js';
+import { forgetStartTime, leaseRow } from './memory-leases.js';
 import type { MemoryLockQueues } from './memory-lock-queues.js';
-import { type MemoryRow, pendingSignalsOf, toStoredSaga } from './memory-row.js';
+import { type MemoryRow, pendingSignalsOf, sagaOfRow } from './memory-row.js';
 import type { MemoryRows } from './memory-rows.js';
 import { ClaimedSlots, type MemorySlots } from './memory-slots.js';
 import type { MemoryWakeup } from './memory-wakeup.js';
@@ -33,11 +33,11 @@ export class MemoryClaims {
       return false;
     });
     const nextDueAt = [...left, ...later].reduce((next, { saga }) => Math.min(next, saga.dueAt!), Infinity);
-    for (const row of taken) takeLease(row, lease, now);
+    for (const row of taken) leaseRow(row, lease, now);
     if (slots.close()) this.wakeup.announceDue();
     const next = Math.min(nextDueAt, slots.nextEnd());
     const nextDue = next === Infinity ? undefined : next;
-    return { sagas: taken.map(toStoredSaga), now, nextDueAt: nextDue, heavy: room.heavy };
+    return { sagas: taken.map(sagaOfRow), now, nextDueAt: nextDue, heavy: room.heavy };
   }
 
   /** Makes sagas due again that were due when they were stored, and are not any more. */

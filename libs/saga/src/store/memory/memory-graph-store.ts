@@ -13,7 +13,7 @@ import { signalsOf } from '../../definition/describe/graph-record.js';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { adoptsGraph } from '../../engine/ports/live-state.js';
 import { isTerminal } from '../../machine/saga-state.js';
-import { type MemoryRow, toStoredSaga } from './memory-row.js';
+import { type MemoryRow, sagaOfRow } from './memory-row.js';
 import { storedCopy } from './stored-copy.js';
 
 /** The graphs beside the sagas of a MemorySagaStore. */
@@ -150,5 +150,5 @@ function revisionOf(graph: StoredGraph): string {
 }
 
 function toUnfinished(row: MemoryRow): UnfinishedSaga {
-  return toStoredSaga(row);
+  return sagaOfRow(row);
 }

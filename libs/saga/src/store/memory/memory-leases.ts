@@ -14,7 +14,7 @@ export function forgetStartTime({ saga }: MemoryRow, now: number): void {
 }
 
 /** Gives the lease of a due saga to a worker. A lease that another worker holds has run out, and is lost. */
-export function takeLease(row: MemoryRow, lease: Lease, now: number): void {
+export function leaseRow(row: MemoryRow, lease: Lease, now: number): void {
   const { saga } = row;
   row.woken = false;
   if (saga.lockedBy !== undefined) {

@@ -68,13 +68,13 @@ export function isSameLock(a: MemoryRow, b: MemoryRow): boolean {
 }
 
 /** One with a semantic lock may have to wait for it, so its start takes no lease. */
-export function takesLease({ leased, lockKey }: NewSaga): boolean {
+export function rowTakesLease({ leased, lockKey }: NewSaga): boolean {
   return leased && lockKey === undefined;
 }
 
 export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: number): MemoryRow {
   const { id, name, version, correlationId, input, priority, tags, step, timeout, lockKey, limitKey } = given;
-  const leased = takesLease(given);
+  const leased = rowTakesLease(given);
   // Begun in the past, it would be ahead of all that has waited since.
   const beginsAt = given.startAt === undefined ? now + (given.delay ?? 0) : Math.max(now, given.startAt);
   return {
@@ -209,7 +209,7 @@ function hasErrorCode({ failure, steps }: SagaState, code: string): boolean {
   return [...steps.values()].some(({ errors }) => errors.some((error) => error.code === code));
 }
 
-export function toStoredSaga(row: MemoryRow): StoredSaga {
+export function sagaOfRow(row: MemoryRow): StoredSaga {
   const { saga, lock } = row;
   const signals = pendingSignalsOf(row);
   const held = lock && { key: lock.key, held: hasLock(row) };
@@ -223,7 +223,7 @@ export function toExisting({ saga }: MemoryRow): ExistingSaga {
   return { id, name, correlationId, input: (saga.startedWith ?? saga).input };
 }
 
-export function toSummary({ saga, step, error }: MemoryRow): StoredSummary {
+export function summaryOfRow({ saga, step, error }: MemoryRow): StoredSummary {
   const { id, name, version, correlationId, checkpoints: revision, tags } = saga;
   const { createdAt, updatedAt, finishedAt } = saga;
   const { status, heldPhase } = saga.state;

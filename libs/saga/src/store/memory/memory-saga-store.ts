@@ -40,10 +40,10 @@ import {
   newRow,
   pendingSignalsOf,
   record,
-  takesLease,
+  rowTakesLease,
   toExisting,
-  toStoredSaga,
-  toSummary,
+  sagaOfRow,
+  summaryOfRow,
   waitsUntil,
 } from './memory-row.js';
 import { MemoryRows } from './memory-rows.js';
@@ -175,7 +175,7 @@ export class MemorySagaStore implements SagaStore {
       .filter((row) => matches(row, filter, this.now()))
       .sort((a, b) => (a.saga.id < b.saga.id ? 1 : -1))
       .slice(0, filter.limit)
-      .map(toSummary);
+      .map(summaryOfRow);
   }
 
   async tasks(filter: StoreTaskFilter): Promise<StoredTask[]> {
@@ -244,14 +244,14 @@ export class MemorySagaStore implements SagaStore {
 
   async ended(ids: readonly string[]): Promise<StoredSaga[]> {
     const rows = [...new Set(ids)].flatMap((id) => this.rows.get(id) ?? []);
-    return rows.filter(({ saga }) => isTerminal(saga.state.status)).map(toStoredSaga);
+    return rows.filter(({ saga }) => isTerminal(saga.state.status)).map(sagaOfRow);
   }
 
   async watch(ids: readonly string[]): Promise<StoredSaga[]> {
     const rows = [...new Set(ids)].flatMap((id) => this.rows.get(id) ?? []);
     const settled = rows.filter(({ saga }) => isSettled(saga.state.status));
     for (const row of rows) row.watched ||= !settled.includes(row);
-    return settled.map(toStoredSaga);
+    return settled.map(sagaOfRow);
   }
 
   async revisions(ids: readonly string[]): Promise<SagaRevision[]> {
@@ -306,7 +306,7 @@ export class MemorySagaStore implements SagaStore {
     const conflict = this.index.conflictOf(given);
     if (conflict?.saga.id === given.id && given.fresh) {
       const { lockedBy, epoch } = conflict.saga;
-      return { created: true, leased: takesLease(given) && lockedBy === lease.worker && epoch === 1, now };
+      return { created: true, leased: rowTakesLease(given) && lockedBy === lease.worker && epoch === 1, now };
     }
     if (conflict) return { created: false, existing: toExisting(conflict) };
     const lockHolder = given.lockRejects && this.lockQueues.holderOf(given.name, given.lockKey!, now);
@@ -314,7 +314,7 @@ export class MemorySagaStore implements SagaStore {
     const row = newRow(given, lease, now);
     this.index.add(row);
     this.lockQueues.arrive(row);
-    return { created: true, leased: takesLease(given), now };
+    return { created: true, leased: rowTakesLease(given), now };
   }
 
   private save(checkpoint: Checkpoint, now: number): CheckpointResult {
@@ -402,7 +402,7 @@ export class MemorySagaStore implements SagaStore {
   }
 
   private toLoaded(row: MemoryRow): StoredSaga {
-    const saga = toStoredSaga(row);
+    const saga = sagaOfRow(row);
     const now = this.now();
     const holder = this.lockQueues.holderFor(row, now);
     const taken = saga.dueAt !== undefined && saga.dueAt <= now ? this.slots.taken(row.saga, now) : 0;

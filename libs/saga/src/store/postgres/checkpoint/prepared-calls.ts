@@ -5,7 +5,7 @@ import { CHECKPOINT_ARGUMENTS } from '../schema/functions/checkpoint.function.js
 import { START_ARGUMENTS } from '../schema/functions/start.function.js';
 import { type Select, setting } from './select.js';
 import { isUnprepared } from '../connection/transient-errors.js';
-import { withoutValues } from '../connection/redact-message.js';
+import { withoutParameters } from '../connection/redact-message.js';
 
 /** What is sent as a prepared statement, with its name behind the schema's: 63 characters at most, as PostgreSQL keeps them. */
 const PREPARED: { readonly [Name in keyof Writes]?: string } = {
@@ -93,7 +93,7 @@ export class PreparedCalls {
       });
       return rows;
     } catch (error) {
-      if (!isUnprepared(error)) throw withoutValues(error as Error);
+      if (!isUnprepared(error)) throw withoutParameters(error as Error);
       this.prepares = false;
       return sql.query(text, parameters);
     }

@@ -2,7 +2,7 @@ import { SagaTransactionError } from '../../../errors.js';
 import { homeOf } from './home-database.js';
 import { OWN_TYPES } from './own-types.js';
 import type { PgClient, PgPool } from './pg-types.js';
-import { withoutValues } from './redact-message.js';
+import { withoutParameters } from './redact-message.js';
 import type { JoinedTransaction } from './saga-database.js';
 import { TransactionWatch } from './transaction-watch.js';
 import { asEngineFailure } from './transient-errors.js';
@@ -65,7 +65,7 @@ export async function sendOn<Rows>(
     if (elsewhere) await elsewhere;
     return (await client.query({ text, values, types: OWN_TYPES })).rows as Rows;
   } catch (error) {
-    throw asEngineFailure(withoutValues(error));
+    throw asEngineFailure(withoutParameters(error));
   } finally {
     if (handle) watch.usedBy(handle);
   }

@@ -2,7 +2,7 @@ import type { JoinedTransaction, TransactionOpener, SagaDatabase, StatementLogge
 import { atOwnLevel, type Isolation, isolationOf, OpenTransaction } from './isolation.js';
 import { OWN_TYPES } from './own-types.js';
 import type { PgClient, PgPool, ReleaseClient } from './pg-types.js';
-import { withoutValues } from './redact-message.js';
+import { withoutParameters } from './redact-message.js';
 import type { Sql } from './sql.js';
 import { type StatementWatchdog, watchdogOf } from './statement-watchdog.js';
 import { committed } from './transaction-watch.js';
@@ -71,7 +71,7 @@ export class EngineSql implements Sql {
 
   /** The error of a statement, as the application's database layer throws its own. */
   failure(text: string, error: Error): Error {
-    const failure = withoutValues(error);
+    const failure = withoutParameters(error);
     return this.database.failure?.(text, failure) ?? failure;
   }
 }
@@ -108,7 +108,7 @@ export class EngineConnection implements JoinedTransaction {
         logger.logQuerySlow?.(Date.now() - began, text);
       return rows as Rows;
     } catch (error) {
-      logger?.logQueryError(withoutValues(error as Error), text);
+      logger?.logQueryError(withoutParameters(error as Error), text);
       const failure = asEngineFailure(this.sql.failure(text, error as Error));
       if (spoilsConnection(failure)) this.failure = failure;
       throw failure;

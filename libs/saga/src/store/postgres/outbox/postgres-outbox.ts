@@ -18,7 +18,7 @@ export interface TakenMessage {
 }
 
 /** Lanes that are a relay's for now. */
-export interface Taken {
+export interface TakenLanes {
   readonly lanes: readonly { readonly lane: number; readonly epoch: string }[];
   /** In the order in which those of a key are to be sent. */
   readonly messages: readonly TakenMessage[];
@@ -45,7 +45,7 @@ export interface FailedMessage {
 }
 
 /** A message that failed permanently. */
-export interface DeadMessage extends Omit<TakenMessage, 'lane'> {
+export interface StoredDeadMessage extends Omit<TakenMessage, 'lane'> {
   readonly error: string;
   readonly createdAt: Date;
   readonly deadAt: Date;
@@ -64,7 +64,7 @@ export interface PageLimits {
 }
 
 /** Payloads and headers that are read at once. */
-export const PAGE_BYTES = 2 ** 23;
+export const OUTBOX_PAGE_BYTES = 2 ** 23;
 
 interface Sql {
   query(text: string, values?: unknown[]): Promise<unknown>;
@@ -127,11 +127,11 @@ export class PostgresOutbox {
     ];
   }
 
-  async take(relay: string, lease: number, most: PageLimits): Promise<Taken> {
+  async take(relay: string, lease: number, most: PageLimits): Promise<TakenLanes> {
     const rows = (await this.sql.query(
       `SELECT lane, epoch, id, topic, key, type, payload, headers, attempts, behind
        FROM ${this.s}.outbox_take($1, $2, $3, $4, $5)`,
-      [relay, lease, most.messages, most.lanes, most.bytes ?? PAGE_BYTES],
+      [relay, lease, most.messages, most.lanes, most.bytes ?? OUTBOX_PAGE_BYTES],
     )) as TakenRow[];
     const messages = rows.filter((row): row is TakenRow & { payload: string } => !row.behind);
     const epochs = new Map(messages.map(({ lane, epoch }) => [lane, epoch]));
@@ -140,13 +140,13 @@ export class PostgresOutbox {
   }
 
   /** The lanes that are leased by a relay. Plan: 64 rows at most. */
-  async lanesOf(relay: string): Promise<Taken['lanes']> {
+  async lanesOf(relay: string): Promise<TakenLanes['lanes']> {
     return (await this.sql.query(`SELECT lane, epoch FROM ${this.s}.outbox_lane WHERE leased_by = $1`, [
       relay,
-    ])) as Taken['lanes'];
+    ])) as TakenLanes['lanes'];
   }
 
-  async settle(lanes: Taken['lanes'], settlement: Settlement): Promise<void> {
+  async settle(lanes: TakenLanes['lanes'], settlement: Settlement): Promise<void> {
     const { sent, failed, behind, unfinished } = settlement;
     await this.sql.query(
       `SELECT ${this.s}.outbox_settle($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::float8[], $6::uuid[],
@@ -169,7 +169,7 @@ export class PostgresOutbox {
    * For so long (ms) again. One that is not mine any more is left out.
    * Plan: by primary key, from 64 rows at most.
    */
-  async renew(lanes: Taken['lanes'], lease: number): Promise<number[]> {
+  async renew(lanes: TakenLanes['lanes'], lease: number): Promise<number[]> {
     const rows = (await this.sql.query(
       `WITH renewed AS (
         UPDATE ${this.s}.outbox_lane l SET leased_until = now() + $3 * interval '1 millisecond'
@@ -182,7 +182,7 @@ export class PostgresOutbox {
   }
 
   /** Up to PAGE_BYTES, and one at least. Plan: by outbox_dead. */
-  async dead(limit: number, after?: { deadAt: string; id: string }): Promise<DeadMessage[]> {
+  async dead(limit: number, after?: { deadAt: string; id: string }): Promise<StoredDeadMessage[]> {
     const rows = (await this.sql.query(
       `SELECT id, aggregatetype AS topic, aggregateid AS key, type, payload::text AS payload, headers, attempts, error,
         (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt",
@@ -192,9 +192,9 @@ export class PostgresOutbox {
             (coalesce($2, '-infinity')::timestamptz, coalesce($3, '00000000-0000-0000-0000-000000000000')::uuid)
           ORDER BY dead_at, id LIMIT $1) d
         WINDOW w AS (ORDER BY dead_at, id ROWS UNBOUNDED PRECEDING)) p
-       WHERE before < ${PAGE_BYTES} ORDER BY dead_at, id`,
+       WHERE before < ${OUTBOX_PAGE_BYTES} ORDER BY dead_at, id`,
       [limit, after?.deadAt, after?.id],
-    )) as (Omit<DeadMessage, 'createdAt' | 'deadAt'> & { createdAt: number; deadAt: number })[];
+    )) as (Omit<StoredDeadMessage, 'createdAt' | 'deadAt'> & { createdAt: number; deadAt: number })[];
     return rows.map((row) => ({ ...row, createdAt: new Date(row.createdAt), deadAt: new Date(row.deadAt) }));
   }
 
