@@ -5,11 +5,12 @@ import {
   type CallFacts,
   type CallName,
   type CallOption,
-  type Dialog,
   factsOf,
+  isBulk,
 } from '../engine/ports/call-table.js';
 import type { StepSnapshot } from '../nest/views/saga-snapshot.js';
 import type { TimelineEntry } from '../nest/views/timeline.js';
+import { BULK_TEXTS, type Dialog, DIALOGS, FIELD_LABELS } from './call-dialogs.js';
 import type { AdminTask } from './controllers/tasks.controller.js';
 import type { AdminHistoryEntry, AdminSaga, AdminSummary } from './saga-views.js';
 
@@ -27,8 +28,9 @@ export type ShownEvent = Json<TimelineEntry>;
 export type ShownHistoryEntry = Json<AdminHistoryEntry>;
 
 /** The dialog of an operator's call, for the scripts of the dashboard. */
-export interface ActionDialog
-  extends Dialog, Pick<CallFacts, 'decides' | 'sends' | 'many' | 'compensates' | 'done'> {
+export interface ActionDialog extends Dialog, Pick<CallFacts, 'decides' | 'sends' | 'compensates' | 'done'> {
+  /** What the dialog of the call on many sagas says; undefined: there is none. */
+  readonly many?: string;
   /** What it asks for, beside the reason and the operator. */
   readonly fields: readonly (CallOption & { readonly name: string; readonly label: string })[];
 }
@@ -36,11 +38,13 @@ export interface ActionDialog
 /** The dialogs of all calls, in the order in which they are offered. */
 export function actionDialogs(): Record<CallName, ActionDialog> {
   const dialogs = CALL_NAMES.map((kind) => {
-    const { dialog, command: _, approvals: __, options, ...facts } = factsOf(kind);
-    const fields = Object.entries(options).flatMap(([name, option]) =>
-      option.label === undefined ? [] : [{ name, ...option }],
-    );
-    return [kind, { ...dialog, ...facts, fields }];
+    const { decides, sends, compensates, done, options } = factsOf(kind);
+    const fields = Object.entries(options).flatMap(([name, option]) => {
+      const label = FIELD_LABELS[name];
+      return label === undefined ? [] : [{ name, label, ...option }];
+    });
+    const facts = { decides, sends, compensates, done, ...(isBulk(kind) && { many: BULK_TEXTS[kind] }) };
+    return [kind, { ...DIALOGS[kind], ...facts, fields }];
   });
   return Object.fromEntries(dialogs) as Record<CallName, ActionDialog>;
 }

@@ -1,4 +1,11 @@
-import { argumentsOf, CALL_NAMES, type CallName, factsOf, isBulk } from '../../engine/ports/call-table.js';
+import {
+  argumentsOf,
+  CALL_NAMES,
+  type CallName,
+  type CallOption,
+  factsOf,
+  isBulk,
+} from '../../engine/ports/call-table.js';
 import type { OperatorOptions } from '../../nest/calls/operator-options.js';
 import type { SagaTarget } from '../../nest/calls/saga-calls.js';
 import { makeCall } from '../../nest/make-call.js';
@@ -24,6 +31,7 @@ import { readTarget, TARGET } from '../target.js';
 import type { Terminal } from '../terminal.js';
 import { UsageError } from '../usage-error.js';
 import { JSON_SOURCES, readJson, readWhere } from '../values.js';
+import { CALL_COMMANDS } from './call-commands.js';
 
 /** What may be given to a call: those of its own are texts and flags by name. */
 type Values = ValuesOf<
@@ -33,12 +41,13 @@ type Values = ValuesOf<
 
 /** A command for each call on one saga. Some act on all sagas that a filter finds as well. */
 export const operations: readonly Command[] = CALL_NAMES.map((name) => {
-  const { summary, command: words } = factsOf(name);
+  const { summary } = factsOf(name);
+  const words = CALL_COMMANDS[name];
   const details = [words.details, ...detailsOf(name)].filter((one) => one !== undefined).join(' ');
   return command({
     words: kebab(name),
     operands: isBulk(name) ? [`[${TARGET}]`] : [TARGET, ...operandsOf(name)],
-    summary: words.summary ?? summary,
+    summary,
     ...(details && { details }),
     examples: words.examples,
     options: optionsOf(name),
@@ -49,9 +58,14 @@ export const operations: readonly Command[] = CALL_NAMES.map((name) => {
 function operandsOf(name: CallName): string[] {
   const { options } = factsOf(name);
   return argumentsOf(name).operands.map((operand) => {
-    const { value, required } = options[operand]!;
-    return required ? value! : `[${value}]`;
+    const value = placeholder(operand, options[operand]!);
+    return options[operand]!.required ? value : `[${value}]`;
   });
+}
+
+/** What stands for a value in help: `<json>`. */
+function placeholder(name: string, { type, operand }: CallOption): string {
+  return type === 'time' ? '<time>' : `<${operand ? name : type}>`;
 }
 
 function detailsOf(name: CallName): string[] {
@@ -66,16 +80,23 @@ function detailsOf(name: CallName): string[] {
 }
 
 function optionsOf(name: CallName): OptionSpecs {
-  const { decides, sends, options, command: words } = factsOf(name);
-  const own = Object.entries(options).flatMap(([key, { type, value, help, operand }]) => {
-    if (operand) return [];
-    return [[kebab(key), type === 'flag' ? option.flag(help!) : option.text(value!, help!)] as const];
+  const { decides, sends, options } = factsOf(name);
+  const own = Object.entries(options).flatMap(([key, one]) => {
+    if (one.operand) return [];
+    // A fragment of a sentence, as the help of the other options is.
+    const about = `${one.about![0]!.toLowerCase()}${one.about!.slice(1, -1)}`;
+    return [
+      [
+        kebab(key),
+        one.type === 'flag' ? option.flag(about) : option.text(placeholder(key, one), about),
+      ] as const,
+    ];
   });
   return {
     ...SAGA_OPTIONS,
     ...JSON_OPTION,
     ...(decides ? BY_OPTION : sends ? {} : OPERATOR_OPTIONS),
-    ...((words.asks !== undefined || isBulk(name)) && YES_OPTION),
+    ...((CALL_COMMANDS[name].asks !== undefined || isBulk(name)) && YES_OPTION),
     ...(isBulk(name) && BULK_OPTIONS),
     ...Object.fromEntries(own),
   };
@@ -100,9 +121,9 @@ async function run(
   terminal: Terminal,
 ): Promise<number> {
   const { where, 'dry-run': dryRun } = values;
-  const { command: words } = factsOf(name);
   if (isBulk(name)) checkWhich(name, written, values);
-  if (!dryRun && (words.asks !== undefined || where)) checkAskable(values.yes, kebab(name), terminal);
+  if (!dryRun && (CALL_COMMANDS[name].asks !== undefined || where))
+    checkAskable(values.yes, kebab(name), terminal);
   const { own, encoded } = await readOwn(name, operands, values, terminal);
   const caller = callerOf(name, values, terminal);
   // Invalid arguments are reported before the database is connected.
@@ -140,9 +161,10 @@ async function readOwn(
 ) {
   const own: Record<string, unknown> = {};
   let encoded = values.reason && '--reason';
-  for (const [key, { type, operand, value }] of Object.entries(factsOf(name).options)) {
+  for (const [key, one] of Object.entries(factsOf(name).options)) {
+    const { type, operand } = one;
     const place = argumentsOf(name).operands.indexOf(key);
-    const what = operand ? value! : `--${kebab(key)}`;
+    const what = operand ? placeholder(key, one) : `--${kebab(key)}`;
     const written = operand ? operands[place] : values[kebab(key)];
     if (written === undefined) continue;
     own[key] = type === 'json' ? await readJson(written as string, what, terminal) : written;
@@ -167,11 +189,9 @@ async function operateOnOne(
   terminal: Terminal,
 ): Promise<number> {
   if (values['dry-run']) return showBefore(name, target, values, operated, terminal);
-  const { done, command: words } = factsOf(name);
-  const {
-    asks,
-    prints = about === undefined ? `${capital(done)} {target}` : `${capital(done)} '{}' of {target}`,
-  } = words;
+  const did = capital(factsOf(name).done);
+  const { asks, prints = about === undefined ? `${did} {target}` : `${did} '{}' of {target}` } =
+    CALL_COMMANDS[name];
   let caller = given;
   const show = async () => {
     // What is agreed to is what was shown.
