@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { Saga, WaitFor } from '../../../libs/saga/src/index.js';
 import {
-  CHECKPOINT_ARGUMENTS,
-  SAGA_COLUMNS,
+  SAGA_PARAMETERS,
   STEP_PARAMETERS,
-} from '../../../libs/saga/src/store/postgres/schema/functions/checkpoint.function.js';
+} from '../../../libs/saga/src/store/postgres/checkpoint/checkpoint-parameters.js';
+import { CHECKPOINT_ARGUMENTS } from '../../../libs/saga/src/store/postgres/schema/functions/checkpoint.function.js';
 import { DAY, dayOf, idOf, PartitionedTables } from '../../support/partitioned-tables.js';
 import { TestApps } from '../../support/test-app.js';
 import { until } from '../../support/gate.js';
@@ -69,8 +69,8 @@ describe('in partitions of many days, of which the sagas are of today and a day 
 
   type Values = Readonly<Record<string, unknown>>;
   const checkpointOf = (saga: Values, step: Values = {}): unknown[] => {
-    const given = Object.keys(SAGA_COLUMNS).map((name) => saga[name] ?? null);
-    given.push(...Object.keys(STEP_PARAMETERS).map((name) => step[name] ?? null));
+    const given = SAGA_PARAMETERS.map(({ name }) => saga[name] ?? null);
+    given.push(...STEP_PARAMETERS.map(({ name }) => step[name] ?? null));
     return Array.from({ length: CHECKPOINT_ARGUMENTS }, (_, n) => given[n] ?? null);
   };
   const ofToday = () => ({ id: today, epoch: 1, number: 9, status: 'running', step: 'ask' });

@@ -271,6 +271,30 @@ export class SagaState {
   }
 }
 
+/** The fields of a saga's state that have columns of their own in its row: see store/postgres/schema/saga-row.ts. */
+type StateColumnField = 'status' | 'heldPhase' | 'failure' | 'deadline' | 'startsAt';
+/** The names of the fields in the JSON column `progress` of a saga's row. */
+export type StateProgressField = Exclude<keyof SagaState, StateColumnField | 'steps'>;
+
+/** How a field of `progress` is stored. */
+interface StateField {
+  /** Returns what is stored. Undefined: the value that the field has in `INITIAL`. */
+  readonly stored: (state: SagaState) => unknown;
+  /** The field may contain the user's data: a codec encodes it. */
+  readonly isPrivate?: true;
+}
+
+/** The fields in the JSON column `progress` of a saga's row. Few sagas have any. The statements, the reader and codecs follow. */
+export const STATE_PROGRESS = {
+  round: { stored: ({ round }) => (round === 1 ? undefined : round) },
+  rollbackTo: { stored: ({ rollbackTo }) => rollbackTo },
+  lastTakenSignals: { stored: ({ lastTakenSignals }) => lastTakenSignals },
+  pendingRollback: { stored: ({ pendingRollback }) => pendingRollback, isPrivate: true },
+  overtaken: { stored: ({ overtaken }) => overtaken, isPrivate: true },
+  // A saga that has begun has steps, which say so.
+  turn: { stored: ({ turn }) => (typeof turn === 'object' ? turn : undefined) },
+} as const satisfies { readonly [Name in StateProgressField]: StateField };
+
 export const PENDING: StepState = Object.freeze({
   status: 'pending',
   attempts: 0,

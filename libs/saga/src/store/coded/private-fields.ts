@@ -11,8 +11,8 @@ import {
   type OvertakenRollback,
   type PendingRollback,
   type SagaState,
+  STATE_PROGRESS,
   STEP_FIELDS,
-  type StepFieldWith,
   type StepState,
   type WaitState,
 } from '../../machine/saga-state.js';
@@ -127,19 +127,18 @@ const convertWait = record<WaitState>({
   payload: (text, by, place) => by.json(text, signalOf, place),
 });
 
-type PrivateStepField = StepFieldWith<{ readonly isPrivate: true }>;
-
-/** What `STEP_FIELDS` does not call private. Each field that it does has a conversion below. */
-const OPEN_STEP_FIELDS = Object.fromEntries(
-  [
-    'active',
-    ...Object.entries(STEP_FIELDS).flatMap(([name, field]) => ('isPrivate' in field ? [] : [name])),
-  ].map((name) => [name, OPEN]),
-) as Record<Exclude<keyof StepState, PrivateStepField>, typeof OPEN>;
+/** What a table of fields does not call private. Each field that it does has a conversion below. */
+function openFields<Table extends Readonly<Record<string, object>>>(table: Table) {
+  const open = Object.entries(table).flatMap(([name, field]) => ('isPrivate' in field ? [] : [[name, OPEN]]));
+  return Object.fromEntries(open) as {
+    [Name in keyof Table as Table[Name] extends { readonly isPrivate: true } ? never : Name]: typeof OPEN;
+  };
+}
 
 export const convertStep = record<StepState>(
   {
-    ...OPEN_STEP_FIELDS,
+    ...openFields(STEP_FIELDS),
+    active: OPEN,
     result: (text, by, place) => by.json(text, resultOf, place),
     items: each((item, by, { sagaId, step }, n) =>
       by.json(item, itemOf, { sagaId, step: itemKey(step!, n) }),
@@ -169,8 +168,8 @@ const convertSteps: Convert<SagaState['steps']> = (steps, by, { sagaId, keys }) 
 
 export const convertState = record<SagaState>(
   {
-    ...{ status: OPEN, heldPhase: OPEN, round: OPEN, rollbackTo: OPEN, deadline: OPEN, startsAt: OPEN },
-    ...{ lastTakenSignals: OPEN, turn: OPEN },
+    ...openFields(STATE_PROGRESS),
+    ...{ status: OPEN, heldPhase: OPEN, deadline: OPEN, startsAt: OPEN },
     failure: convertFailure,
     steps: convertSteps,
     pendingRollback: convertPendingRollback,

@@ -39,7 +39,7 @@ import { editSchedule, type ScheduleRow, toStoredSchedule } from './edit/edit-sc
 import { SagaClaims } from './claim/claim-sagas.js';
 import { renewLeases } from './claim/renew-leases.js';
 import { StepSlots } from './claim/step-slots.js';
-import { type OverdueRow, type StatsRow, toOverdueSaga, toStoreStats } from './read/overview-rows.js';
+import { type Nullable, withoutNulls } from './read/without-nulls.js';
 import { findTasks } from './read/find-tasks.js';
 import { findSagas } from './read/find-sagas.js';
 import { PreparedCalls, IDLE_TIMEOUT } from './checkpoint/prepared-calls.js';
@@ -220,13 +220,14 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
-    const rows = await this.query<OverdueRow>(this.sql, this.statements.markOverdue, [names, limit]);
-    return rows.map(toOverdueSaga);
+    const { markOverdue } = this.statements;
+    const rows = await this.query<Nullable<OverdueSaga>>(this.sql, markOverdue, [names, limit]);
+    return rows.map((row) => withoutNulls(row));
   }
 
   async stats(): Promise<StoreStats> {
-    const [row] = await this.query<StatsRow>(this.sql, this.statements.stats, []);
-    return { ...toStoreStats(row!), timelineGuard: this.sql.watchdog.timeline.state };
+    const [row] = await this.query<Nullable<StoreStats>>(this.sql, this.statements.stats, []);
+    return { ...withoutNulls(row!), timelineGuard: this.sql.watchdog.timeline.state };
   }
 
   async history(id: string, limit: number): Promise<HistoryRecord[]> {

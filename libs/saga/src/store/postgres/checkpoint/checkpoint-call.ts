@@ -1,8 +1,12 @@
 import { type Checkpoint, concernsOthers } from '../../../engine/ports/checkpoint.js';
 import { isTerminal } from '../../../machine/saga-state.js';
-import { checkpointOneParameters, checkpointParameters } from './checkpoint-parameters.js';
-import { familyParameters } from './family-parameters.js';
-import { publishParameters } from './publish-parameters.js';
+import {
+  checkpointOneParameters,
+  checkpointParameters,
+  PUBLISH_PARAMETERS,
+} from './checkpoint-parameters.js';
+import { columnArrays } from './column-values.js';
+import { startParameters } from '../start/start-parameters.js';
 import type { StoreCall } from './prepared-calls.js';
 import { inLockOrder } from './in-lock-order.js';
 
@@ -22,7 +26,13 @@ export function checkpointCall(checkpoints: readonly Checkpoint[], fresh: boolea
     const messages = published.flatMap(({ id, messages }) =>
       messages!.map((message) => [id, message] as const),
     );
-    const outbox = [messages.map(([id]) => id), ...publishParameters(messages.map(([, message]) => message))];
+    const outbox = [
+      messages.map(([id]) => id),
+      ...columnArrays(
+        PUBLISH_PARAMETERS,
+        messages.map(([, message]) => message),
+      ),
+    ];
     return {
       statement: 'checkpointPublish',
       parameters: [...outbox, ...lines, ...batchOf(checkpoints, fresh)],
@@ -38,4 +48,20 @@ export function checkpointCall(checkpoints: readonly Checkpoint[], fresh: boolea
 
 function batchOf(checkpoints: readonly Checkpoint[], fresh: boolean): unknown[] {
   return checkpointParameters(inLockOrder(checkpoints), fresh);
+}
+
+/** The arguments of checkpoint_family. */
+function familyParameters(checkpoint: Checkpoint, fresh: boolean): unknown[] {
+  const { lock, parent, state, starts = [], messages = [] } = checkpoint;
+  const ends = isTerminal(state.status);
+  const handedOn = lock && ends ? [lock] : [];
+  return [
+    handedOn.map(({ name }) => name),
+    handedOn.map(({ key }) => key),
+    parent && ends ? parent.id : null,
+    starts.map(({ parent: { step } }) => step),
+    ...columnArrays(PUBLISH_PARAMETERS, messages),
+    ...startParameters(starts, starts),
+    ...checkpointParameters([checkpoint], fresh),
+  ];
 }

@@ -1,75 +1,103 @@
-import { type Checkpoint, writtenSteps } from '../../../engine/ports/checkpoint.js';
+import { type Checkpoint, type StoredMessage, writtenSteps } from '../../../engine/ports/checkpoint.js';
 import {
   isInProgress,
   isSettled,
   isTerminal,
+  STATE_PROGRESS,
   type StepState,
   stepState,
 } from '../../../machine/saga-state.js';
 import { awaitedSignals } from '../../../machine/waits.js';
 import type { FailedAttempt } from '../../../machine/failed-attempt.js';
-import { arrayLiteral, type Scalar } from './array-literal.js';
-import { type ColumnValues, columnArrays, columnScalars } from './column-values.js';
+import { columnArrays, columnScalars, type RowColumn, type Scalar } from './column-values.js';
 import { errorsToJson } from './errors-json.js';
 import { notesToJson } from './notes-json.js';
-import type { SAGA_COLUMNS } from '../schema/functions/checkpoint.function.js';
+import { SAGA_ROW, type SagaFieldWith } from '../schema/saga-row.js';
 import { STEP_COLUMNS, STEP_PROGRESS } from '../schema/step-row.js';
 
 /** A step, or item, that a checkpoint changed. */
 interface ChangedStep {
   readonly checkpoint: Checkpoint;
   readonly name: string;
-  readonly step: StepState;
 }
 
 /** False, 0 and nothing at all are not sent: a column that says nothing of any row is no array. */
 const set = (value: boolean): true | undefined => value || undefined;
 
-const SAGA_VALUES: ColumnValues<typeof SAGA_COLUMNS, Checkpoint> = {
-  id: ({ id }) => id,
-  epoch: ({ epoch }) => epoch,
-  number: ({ number }) => number,
+/** What a checkpoint stores as it is: see SAGA_COLUMNS. */
+const STORED: Record<SagaFieldWith<{ readonly isCheckpointed: true }>, (checkpoint: Checkpoint) => Scalar> = {
   status: ({ state }) => state.status,
-  held_phase: ({ state }) => state.heldPhase,
+  heldPhase: ({ state }) => state.heldPhase,
   failure: failureText,
   step: ({ step }) => step,
   error: (checkpoint) => lastError(checkpoint) ?? checkpoint.state.failure?.error?.message,
-  stalls: ({ advances }) => set(!advances),
-  cancel_seen: ({ cancelSeen }) => set(cancelSeen),
-  pause_seen: ({ pauseSeen }) => set(pauseSeen),
-  released: ({ release }) => set(release !== undefined),
-  due_at: ({ state: { status }, release }) => (isInProgress(status) ? release?.dueAt : undefined),
-  terminal: ({ state }) => set(isTerminal(state.status)),
-  settled: ({ state }) => set(isSettled(state.status)),
   progress: sagaProgress,
 };
+/** The columns that a checkpoint stores as they are. */
+export const CHECKPOINTED = SAGA_ROW.filter(({ isCheckpointed }) => isCheckpointed);
 
-/** What is sent of a step's state, column by column. */
-const STATE_VALUES = STEP_COLUMNS.map(({ kind, stored }) =>
-  kind === 'errors' ? errorsText : (stored as (step: StepState) => Scalar),
-);
+/** What a checkpoint reports of a saga. */
+export const SAGA_PARAMETERS: readonly RowColumn<Checkpoint>[] = [
+  { name: 'id', type: 'uuid', valueOf: ({ id }) => id },
+  { name: 'epoch', type: 'int', valueOf: ({ epoch }) => epoch },
+  { name: 'number', type: 'int', valueOf: ({ number }) => number },
+  { name: 'stalls', type: 'boolean', valueOf: ({ advances }) => set(!advances) },
+  { name: 'cancel_seen', type: 'boolean', valueOf: ({ cancelSeen }) => set(cancelSeen) },
+  { name: 'pause_seen', type: 'boolean', valueOf: ({ pauseSeen }) => set(pauseSeen) },
+  { name: 'released', type: 'boolean', valueOf: ({ release }) => set(release !== undefined) },
+  {
+    ...{ name: 'due_at', type: 'float8' },
+    valueOf: ({ state: { status }, release }) => (isInProgress(status) ? release?.dueAt : undefined),
+  },
+  { name: 'terminal', type: 'boolean', valueOf: ({ state }) => set(isTerminal(state.status)) },
+  { name: 'settled', type: 'boolean', valueOf: ({ state }) => set(isSettled(state.status)) },
+  ...CHECKPOINTED.map(({ field, name, type }) => ({
+    name,
+    type,
+    valueOf: STORED[field as keyof typeof STORED],
+  })),
+];
 
-/** The parameters of STEP_PARAMETERS. @param valuesOf returns a parameter: what rows have of a column */
-function stepParameters<Parameter>(
-  steps: readonly ChangedStep[],
-  valuesOf: <Row>(rows: readonly Row[], valueOf: (row: Row) => Scalar) => Parameter,
-): Parameter[] {
-  const states = steps.map(({ step }) => step);
-  return [
-    valuesOf(steps, ({ checkpoint }) => checkpoint.id),
-    valuesOf(steps, ({ name }) => name),
-    ...STATE_VALUES.map((valueOf) => valuesOf(states, valueOf)),
-    valuesOf(steps, ({ checkpoint, name }) => checkpoint.elapsed?.get(name)),
-    valuesOf(states, stepProgress),
-  ];
-}
+const CHANGE_PARAMETERS: readonly RowColumn<ChangedStep>[] = [
+  { name: 'saga_id', type: 'uuid', valueOf: ({ checkpoint }) => checkpoint.id },
+  { name: 'name', type: 'text', valueOf: ({ name }) => name },
+  { name: 'elapsed', type: 'float8', valueOf: ({ checkpoint, name }) => checkpoint.elapsed?.get(name) },
+];
+const STATE_PARAMETERS: readonly RowColumn<StepState>[] = [
+  ...STEP_COLUMNS.map(({ kind, name, parameter: type, stored }) => ({
+    ...{ name, type },
+    valueOf: kind === 'errors' ? errorsText : (stored as (step: StepState) => Scalar),
+  })),
+  { name: 'progress', type: 'json', valueOf: stepProgress },
+];
+/** What a checkpoint reports of a step that changed. */
+export const STEP_PARAMETERS: readonly (RowColumn<ChangedStep> | RowColumn<StepState>)[] = [
+  ...CHANGE_PARAMETERS,
+  ...STATE_PARAMETERS,
+];
+
+/** What publish.function.ts is given of a message. */
+export const PUBLISH_PARAMETERS: readonly RowColumn<StoredMessage>[] = [
+  { name: 'id', type: 'uuid', valueOf: ({ id }) => id },
+  { name: 'topic', type: 'text', valueOf: ({ topic }) => topic },
+  { name: 'key', type: 'text', valueOf: ({ key }) => key },
+  { name: 'type', type: 'text', valueOf: ({ type }) => type },
+  { name: 'payload', type: 'json', valueOf: ({ payload }) => payload },
+  { name: 'headers', type: 'jsonb', valueOf: ({ headers }) => JSON.stringify(headers) },
+];
 
 /** The parameters of checkpoint.function.ts: an array for each column, first of the sagas, then of the steps that changed. */
 export function checkpointParameters(checkpoints: readonly Checkpoint[], fresh: boolean): unknown[] {
   const steps: ChangedStep[] = [];
   for (const checkpoint of checkpoints)
-    for (const name of writtenSteps(checkpoint)) steps.push(changedStep(checkpoint, name));
-  return [...columnArrays(SAGA_VALUES, checkpoints), ...stepParameters(steps, arrayLiteral), fresh];
+    for (const name of writtenSteps(checkpoint)) steps.push({ checkpoint, name });
+  const states = steps.map(({ checkpoint, name }) => stepState(checkpoint.state, name));
+  return [
+    ...columnArrays(SAGA_PARAMETERS, checkpoints),
+    ...columnArrays(CHANGE_PARAMETERS, steps),
+    ...columnArrays(STATE_PARAMETERS, states),
+    fresh,
+  ];
 }
 
 /** The scalars of the same function for one saga of which one step changed; undefined when it is not so. */
@@ -77,24 +105,21 @@ export function checkpointOneParameters(
   checkpoints: readonly Checkpoint[],
   fresh: boolean,
 ): unknown[] | undefined {
-  const [checkpoint] = checkpoints;
+  const checkpoint = checkpoints[0]!;
   if (checkpoints.length !== 1) return undefined;
-  const written = writtenSteps(checkpoint!);
+  const written = writtenSteps(checkpoint);
   if (written.length !== 1) return undefined;
-  const step = changedStep(checkpoint!, written[0]!);
-  return [...columnScalars(SAGA_VALUES, checkpoint!), ...stepParameters([step], ofOnlyRow), fresh];
-}
-
-function ofOnlyRow<Row>([row]: readonly Row[], valueOf: (row: Row) => Scalar): unknown {
-  return valueOf(row!) ?? null;
+  const name = written[0]!;
+  return [
+    ...columnScalars(SAGA_PARAMETERS, checkpoint),
+    ...columnScalars(CHANGE_PARAMETERS, { checkpoint, name }),
+    ...columnScalars(STATE_PARAMETERS, stepState(checkpoint.state, name)),
+    fresh,
+  ];
 }
 
 function errorsText({ errors }: StepState): string | undefined {
   return errors.length > 0 ? JSON.stringify(errorsToJson(errors)) : undefined;
-}
-
-function changedStep(checkpoint: Checkpoint, name: string): ChangedStep {
-  return { checkpoint, name, step: stepState(checkpoint.state, name) };
 }
 
 /** Without its error if that of an attempt is the same: the step's row has it, once. */
@@ -104,35 +129,34 @@ function failureText({ state: { failure }, failedAttempt }: Checkpoint): string 
   return JSON.stringify({ kind, step, reason, attempt: failedAttempt } satisfies FailedAttempt);
 }
 
-/**
- * What only sagas that were rolled back to a savepoint have, those with signals, those whose rollback a pivot has to
- * decide, or has overtaken, those that wait for their rate limit, and those whose steps have notes; null, and no cost, for
- * the others.
- */
+const STATE_FIELDS = Object.entries(STATE_PROGRESS).map(([field, { stored }]) => ({ field, stored }));
+
+/** What few sagas have: see STATE_PROGRESS; the signals that are waited for, and notes. Null, and no cost, for the others. */
 function sagaProgress({ state, notes }: Checkpoint): string | undefined {
-  const { round, rollbackTo, lastTakenSignals, steps, pendingRollback, overtaken } = state;
-  const turn = typeof state.turn === 'object' ? state.turn : undefined;
-  const awaits = awaitedSignals(steps);
-  const isPlain =
-    round === 1 && rollbackTo === undefined && lastTakenSignals === undefined && awaits.length === 0;
-  const isLeftAlone = pendingRollback === undefined && overtaken === undefined && turn === undefined;
-  if (isPlain && isLeftAlone && notes === undefined) return undefined;
-  return JSON.stringify({
-    ...(round > 1 && { round }),
-    ...{ rollbackTo, lastTakenSignals, pendingRollback, overtaken, turn },
-    ...(awaits.length > 0 && { awaits }),
-    ...(notes && { notes: notesToJson(notes) }),
-  });
+  const awaits = awaitedSignals(state.steps);
+  let progress = progressOf(STATE_FIELDS, state);
+  if (awaits.length > 0) (progress ??= {})['awaits'] = awaits;
+  if (notes) (progress ??= {})['notes'] = notesToJson(notes);
+  return progress && JSON.stringify(progress);
 }
 
 /** What only few steps have: of forks, fan-outs, savepoints, limits, sub-sagas and waits. Null, and no cost, for the others. */
 function stepProgress(step: StepState): string | undefined {
+  const progress = progressOf(STEP_PROGRESS, step);
+  return progress && JSON.stringify(progress);
+}
+
+/** Undefined: all fields have their first values. */
+function progressOf<State>(
+  fields: readonly { readonly field: string; readonly stored: (state: State) => unknown }[],
+  state: State,
+): Record<string, unknown> | undefined {
   let progress: Record<string, unknown> | undefined;
-  for (const { field, stored } of STEP_PROGRESS) {
-    const value = stored(step);
+  for (const { field, stored } of fields) {
+    const value = stored(state);
     if (value !== undefined) (progress ??= {})[field] = value;
   }
-  return progress && JSON.stringify(progress);
+  return progress;
 }
 
 /** What the row shows as its error: that of the attempt that just failed, if one did. */

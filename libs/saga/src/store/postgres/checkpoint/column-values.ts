@@ -1,16 +1,49 @@
-import { arrayLiteral, type Scalar } from './array-literal.js';
+export type Scalar = string | number | boolean | undefined;
 
-/** What each column of a function's rows holds, in the order of its parameters. */
-export type ColumnValues<Columns, Row> = { readonly [Name in keyof Columns]: (row: Row) => Scalar };
-
-type Values<Row> = Readonly<Record<string, (row: Row) => Scalar>>;
+/** A column of the rows that a function is given. */
+export interface RowColumn<Row> {
+  readonly name: string;
+  /** The type of a value. */
+  readonly type: string;
+  /** What a row has in it. */
+  readonly valueOf: (row: Row) => Scalar;
+}
 
 /** A parameter for each column: the array of its values. */
-export function columnArrays<Row>(columns: Values<Row>, rows: readonly Row[]): (string | null)[] {
-  return Object.values(columns).map((valueOf) => arrayLiteral(rows, valueOf));
+export function columnArrays<Row>(columns: readonly RowColumn<Row>[], rows: readonly Row[]) {
+  return columns.map(({ valueOf }) => arrayLiteral(rows, valueOf));
 }
 
 /** A parameter for each column: its value in the only row. */
-export function columnScalars<Row>(columns: Values<Row>, row: Row): (Exclude<Scalar, undefined> | null)[] {
-  return Object.values(columns).map((valueOf) => valueOf(row) ?? null);
+export function columnScalars<Row>(columns: readonly RowColumn<Row>[], row: Row) {
+  return columns.map(({ valueOf }) => valueOf(row) ?? null);
+}
+
+/** Needs no quotes in an array, whatever its type. */
+const PLAIN = /^[\w.:+-]+$/;
+const SPECIAL = /["\\]/g;
+/** JSON escapes these, and an array of PostgreSQL does not. All else is the same in both. */
+// oxlint-disable-next-line no-control-regex -- they are what it looks for
+const UNLIKE_JSON = /[\u0000-\u001f\ud800-\udfff]/;
+
+/**
+ * A column of these rows as PostgreSQL's text for an array; null: it is unset in all of them, which unnest() pads.
+ * In one pass, since what pg does for an array of anything took a sixth of a busy process's memory and a tenth of its time.
+ */
+export function arrayLiteral<Row>(rows: readonly Row[], valueOf: (row: Row) => Scalar): string | null {
+  let isUnset = rows.length > 0;
+  const elements = rows.map((row) => {
+    const value = valueOf(row);
+    if (value === undefined) return 'NULL';
+    isUnset = false;
+    return typeof value === 'string' ? element(value) : value;
+  });
+  return isUnset ? null : `{${elements.join(',')}}`;
+}
+
+function element(value: string): string {
+  if (PLAIN.test(value) && !(value.length === 4 && value.toLowerCase() === 'null')) return value;
+  // Ten times as fast, for JSON with its many quotes.
+  if (!UNLIKE_JSON.test(value)) return JSON.stringify(value);
+  return `"${value.replace(SPECIAL, '\\$&')}"`;
 }

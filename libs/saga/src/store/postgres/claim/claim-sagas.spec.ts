@@ -260,7 +260,7 @@ test('a saga that ended at a raised isolation level is no longer due once its lo
       if (text === sql.claim) {
         await ending.dequeue({ id: first, epoch: held!.epoch, lock: { name, key: 'k' } } as Checkpoint);
         // As if the claim had left its steps to a statement of their own: it is read anew.
-        return rows.map((row) => ({ ...row, in_parts: true }));
+        return rows.map((row) => ({ ...row, inParts: true }));
       }
       return rows;
     },

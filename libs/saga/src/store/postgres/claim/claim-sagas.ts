@@ -137,12 +137,12 @@ export class SagaClaims {
     ])) as [ClaimRow, ...StoredSagaRow[]];
     const { now, next_due_at, heavy, last } = claim;
     const isPartial = this.position.claimed({ from, limit, taken: taken.length, last });
-    const anew = taken.filter((row) => row.in_parts);
+    const anew = taken.filter((row) => row.inParts);
     const read = await this.orGiveBack(this.readAll(leasesOf(anew), lease), leasesOf(taken), lease);
     const whole = new Map(read.map((saga) => [saga.id, saga]));
     return {
       // One that is not found again is another's by now.
-      sagas: taken.flatMap((row) => (row.in_parts ? (whole.get(row.id) ?? []) : toStoredSaga(row))),
+      sagas: taken.flatMap((row) => (row.inParts ? (whole.get(row.id) ?? []) : toStoredSaga(row))),
       now,
       nextDueAt: next_due_at ?? undefined,
       heavy: heavy > 0,

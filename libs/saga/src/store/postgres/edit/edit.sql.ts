@@ -1,12 +1,13 @@
 import { isUndone } from '../schema/functions/lock-queue.function.js';
 import { loadedOperations } from './operation.sql.js';
+import { sagaFields } from '../schema/saga-row.js';
 import { storedSagaColumns } from '../read/stored-saga.sql.js';
 
 /** What of a saga is shown to people alone, beside what a worker needs. @param i the alias of the instance row */
 export const aroundSaga = (schema: string, i: string): string => `
-  CASE WHEN ${i}.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder(${i}.name, ${i}.lock_key) END AS lock_holder,
-  CASE WHEN ${i}.due_at <= now() THEN ${schema}.slots_taken(${i}.name, ${i}.limit_key) END AS slots_taken, ${i}.limit_key,
-  ${loadedOperations(schema, i)} AS operations, ${i}.input_replaced, ${i}.started_input::text AS started_input`;
+  CASE WHEN ${i}.lock_state IN ('arriving', 'waiting') THEN ${schema}.lock_holder(${i}.name, ${i}.lock_key) END AS "lockHolder",
+  CASE WHEN ${i}.due_at <= now() THEN ${schema}.slots_taken(${i}.name, ${i}.limit_key) END AS "slotsTaken",
+  ${loadedOperations(schema, i)} AS operations, ${sagaFields(i, ['limitKey', 'inputReplaced', 'startedInput'])}`;
 
 /** One saga by id ($1; in parts from $2 bytes), with what it may be waiting for: who holds its semantic lock, how many leases of its name count. */
 export const loadByIdSql = (schema: string): string => `

@@ -7,7 +7,7 @@ const DECISIONS = DECISION_CALLS.map((name) => `'${name}'`).join(', ');
 /** @param isGiven a condition: what the call was given is returned as well */
 const operationJson = (o: string, isGiven: string): string => `json_build_object(
   'id', ${o}.id, 'action', ${o}.action, 'by', ${o}.operator, 'reason', ${o}.reason, 'step', ${o}.step, 'from', ${o}.from_status,
-  'revision', ${o}.revision, 'proposed', ${o}.proposed, 'newInput', ${o}.new_input,
+  'revision', ${o}.revision, 'proposed', ${o}.proposed, 'newInput', nullif(${o}.new_input, false),
   'given', CASE WHEN ${isGiven} THEN ${o}.given::text END,
   'at', (extract(epoch FROM ${o}.at) * 1000)::float8)`;
 

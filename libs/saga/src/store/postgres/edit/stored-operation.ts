@@ -1,8 +1,9 @@
 import type { StoredOperation } from '../../../engine/ports/operation.js';
 import type { HistoryRecord } from '../../../engine/ports/saga-store.js';
+import { type Nullable, withoutNulls } from '../read/without-nulls.js';
 
 /** What the statements of operation.sql.ts give. */
-export type OperationJson = { [K in keyof StoredOperation]-?: StoredOperation[K] | null };
+export type OperationJson = Nullable<StoredOperation>;
 
 export interface HistoryRow {
   readonly entry: HistoryJson;
@@ -10,22 +11,8 @@ export interface HistoryRow {
 
 type HistoryJson = OperationJson | Extract<HistoryRecord, { action: 'signal' }>;
 
-export function toStoredOperation({
-  by,
-  reason,
-  step,
-  newInput,
-  given,
-  ...rest
-}: OperationJson): StoredOperation {
-  return {
-    ...(rest as Omit<StoredOperation, 'by' | 'reason' | 'step' | 'newInput' | 'given'>),
-    ...(by !== null && { by }),
-    ...(reason !== null && { reason }),
-    ...(step !== null && { step }),
-    ...(newInput === true && { newInput }),
-    ...(given !== null && { given }),
-  };
+export function toStoredOperation(json: OperationJson): StoredOperation {
+  return withoutNulls(json);
 }
 
 export function toHistoryRecord(entry: HistoryJson): HistoryRecord {

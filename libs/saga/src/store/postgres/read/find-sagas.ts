@@ -1,32 +1,16 @@
 import { NEEDS_ATTENTION } from '../../../definition/types/saga-status.js';
 import type { StoredSummary, StoreFilter } from '../../../engine/ports/saga-store.js';
+import { type SagaField, sagaFields } from '../schema/saga-row.js';
+import { type Nullable, withoutNulls } from './without-nulls.js';
 import type { Sql } from '../connection/sql.js';
 import { isUuid } from '../../../engine/payload/storable-key.js';
 
-interface SummaryRow {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly correlation_id: string | null;
-  readonly status: StoredSummary['status'];
-  readonly held_phase: 'running' | 'compensating' | null;
-  readonly checkpoints: number;
-  readonly step: string;
-  readonly error: string | null;
-  readonly tags: Record<string, string> | null;
-  /** Milliseconds since the epoch. */
-  readonly created: number;
-  readonly updated: number;
-  readonly finished: number | null;
-}
-
-/** As numbers: how a time is written goes by the connection's DateStyle. */
-const millisecondsOf = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
-
-const COLUMNS =
-  'i.id, i.name, i.version, i.correlation_id, i.status, i.held_phase, i.checkpoints, i.step, i.error, i.tags, ' +
-  `${millisecondsOf('i.created_at')} AS created, ${millisecondsOf('i.updated_at')} AS updated, ` +
-  `${millisecondsOf('i.finished_at')} AS finished`;
+/** What `find` shows of a saga's row. */
+const SUMMARY: readonly SagaField[] = [
+  ...(['id', 'name', 'version', 'correlationId', 'status', 'heldPhase', 'step', 'error', 'tags'] as const),
+  ...(['checkpoints', 'createdAt', 'updatedAt', 'finishedAt'] as const),
+];
+type SummaryRow = Nullable<Omit<StoredSummary, 'revision'>> & { readonly checkpoints: number };
 
 /** Newest first, by id: ids made here carry their time (UUIDv7), and the primary key serves the order and the page. */
 export async function findSagas(sql: Sql, schema: string, filter: StoreFilter): Promise<StoredSummary[]> {
@@ -34,10 +18,10 @@ export async function findSagas(sql: Sql, schema: string, filter: StoreFilter): 
   const { conditions, values } = conditionsOf(filter, schema);
   const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
   const rows = await sql.query<SummaryRow[]>(
-    `SELECT ${COLUMNS} FROM "${schema}".instance i ${where} ORDER BY i.id DESC LIMIT ${filter.limit}`,
+    `SELECT ${sagaFields('i', SUMMARY)} FROM "${schema}".instance i ${where} ORDER BY i.id DESC LIMIT ${filter.limit}`,
     values,
   );
-  return rows.map(toSummary);
+  return rows.map(({ checkpoints: revision, ...row }) => ({ ...withoutNulls(row), revision }));
 }
 
 function conditionsOf(filter: StoreFilter, schema: string): { conditions: string[]; values: unknown[] } {
@@ -92,22 +76,4 @@ function conditionsOfProgress(
     );
   }
   return conditions;
-}
-
-function toSummary(row: SummaryRow): StoredSummary {
-  return {
-    id: row.id,
-    name: row.name,
-    version: row.version,
-    correlationId: row.correlation_id ?? undefined,
-    status: row.status,
-    heldPhase: row.held_phase ?? undefined,
-    revision: row.checkpoints,
-    step: row.step,
-    error: row.error ?? undefined,
-    tags: row.tags ?? undefined,
-    createdAt: row.created,
-    updatedAt: row.updated,
-    finishedAt: row.finished ?? undefined,
-  };
 }

@@ -1,3 +1,10 @@
+import type { OverdueSaga } from '../../../engine/ports/saga-store.js';
+import { sagaFields } from '../schema/saga-row.js';
+
+const OVERDUE: readonly (keyof OverdueSaga)[] = [
+  ...(['id', 'name', 'version', 'correlationId', 'status', 'step', 'slaAt'] as const),
+];
+
 /**
  * Marks sagas that are not finished by their sla, the longest overdue first, and tells which: each once, to one process.
  * Plan: instance_sla, which holds those that are neither marked nor finished, stopped by LIMIT.
@@ -12,5 +19,5 @@ WITH marked AS (
     ORDER BY d.sla_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED))
   RETURNING i.id, i.name, i.version, i.correlation_id, i.status, i.step, i.sla_at
 )
-SELECT m.id, m.name, m.version, m.correlation_id, m.status, m.step, (extract(epoch FROM m.sla_at) * 1000)::float8 AS sla_at
+SELECT ${sagaFields('m', OVERDUE)}
 FROM marked m ORDER BY m.sla_at`;

@@ -84,7 +84,7 @@ export class SagaReader {
 
   /** A row with its steps and signals; undefined: it has changed meanwhile. */
   async whole<R extends StoredSagaRow>(row: R): Promise<R | undefined> {
-    if (!row.in_parts) return row;
+    if (!row.inParts) return row;
     const { id, epoch, checkpoints } = row;
     const [steps, signals] = [await this.stepsOf(row), await this.signalsOf(id)];
     const [now] = await this.query<{ epoch: number; checkpoints: number }>(this.sql.stands, [id]);

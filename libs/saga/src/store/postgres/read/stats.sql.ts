@@ -26,10 +26,10 @@ SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
      ORDER BY g.name, g.version, g.status)
    FROM (SELECT name, version, status, sum(count)::int AS count FROM unfinished GROUP BY name, version, status) g), '[]') AS sagas,
   (SELECT coalesce(sum(due), 0)::int FROM unfinished) AS due,
-  (SELECT (extract(epoch FROM min(oldest)) * 1000)::float8 FROM unfinished) AS oldest_due,
+  (SELECT (extract(epoch FROM min(oldest)) * 1000)::float8 FROM unfinished) AS "oldestDue",
   (SELECT count(*)::int FROM ${s}.instance WHERE overdue AND finished_at IS NULL) AS overdue,
   coalesce((SELECT json_agg(json_build_object('saga', p.saga, 'step', p.step) ORDER BY p.id)
-   FROM ${s}.step_pause p WHERE p.resumed_at IS NULL), '[]') AS paused_steps,
+   FROM ${s}.step_pause p WHERE p.resumed_at IS NULL), '[]') AS "pausedSteps",
   (SELECT count(*)::int FROM (SELECT 1 FROM ${s}.outbox LIMIT ${MOST_MESSAGES}) o) AS messages,
   (SELECT count(*)::int FROM (SELECT 1 FROM ${s}.outbox WHERE dead_at IS NOT NULL LIMIT ${MOST_MESSAGES}) d) AS dead,
-  (SELECT (extract(epoch FROM oldest) * 1000)::float8 FROM messages) AS oldest_message`;
+  (SELECT (extract(epoch FROM oldest) * 1000)::float8 FROM messages) AS "oldestMessage"`;

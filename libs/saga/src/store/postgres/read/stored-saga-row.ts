@@ -1,16 +1,21 @@
 import type { SagaFailure } from '../../../definition/types/saga-failure.js';
 import type { LockDeadlock, StoredSaga, StoredSignal } from '../../../engine/ports/stored-saga.js';
+import { type FailedAttempt, failureOf } from '../../../machine/failed-attempt.js';
+import {
+  INITIAL,
+  PENDING,
+  SagaState,
+  STATE_PROGRESS,
+  type StateProgressField,
+  StepState,
+} from '../../../machine/saga-state.js';
+import { StepMapBuilder } from '../../../machine/step-map.js';
+import { type StepNote, type StepNotes, withNote } from '../../../machine/step-notes.js';
+import type { Parts } from '../../../shared/parts.js';
 import { type ErrorsJson, errorsOfJson } from '../checkpoint/errors-json.js';
 import { type NotesJson, notesOfJson } from '../checkpoint/notes-json.js';
 import { type OperationJson, toStoredOperation } from '../edit/stored-operation.js';
-import { type FailedAttempt, failureOf } from '../../../machine/failed-attempt.js';
-import {
-  type LostLease,
-  PENDING,
-  type SagaState,
-  type SagaTurn,
-  StepState,
-} from '../../../machine/saga-state.js';
+import type { SagaFields, StoredField } from '../schema/saga-row.js';
 import {
   STEP_COLUMNS,
   STEP_PROGRESS,
@@ -18,65 +23,24 @@ import {
   type StepInMaking,
   type StepProgressField,
 } from '../schema/step-row.js';
-import { StepMapBuilder } from '../../../machine/step-map.js';
-import { type StepNote, type StepNotes, withNote } from '../../../machine/step-notes.js';
-import type { SagaStatus } from '../../../definition/types/saga-status.js';
 
-/** What the columns of stored-saga.sql.ts give. */
-export interface StoredSagaRow {
-  id: string;
-  name: string;
-  version: number;
-  graph_revision: number | null;
-  correlation_id: string | null;
-  status: SagaStatus;
-  held_phase: 'running' | 'compensating' | null;
+/** What stored-saga.sql.ts gives. */
+export interface StoredSagaRow
+  extends Omit<SagaFields<StoredField>, 'failure' | 'progress'>, Partial<LoadedAlone> {
   /** With the number of an attempt: without its error, which is the error of that. */
-  failure: SagaFailure | FailedAttempt | null;
-  progress:
-    | (Partial<
-        Pick<SagaState, 'round' | 'rollbackTo' | 'lastTakenSignals' | 'pendingRollback' | 'overtaken'>
-      > & { notes?: NotesJson; turn?: SagaTurn })
-    | null;
-  deadline_at: number | null;
-  input: string | null;
-  priority: number;
-  tags: Record<string, string> | null;
-  epoch: number;
-  checkpoints: number;
-  locked_by: string | null;
-  leased_at: number | null;
-  lost_leases: LostLease[] | null;
-  takeovers: number;
-  losses: number;
-  cancel_requested: boolean;
-  cancel_reason: string | null;
-  pause_requested: boolean;
-  reports: string | null;
-  sla_at: number | null;
-  starts_at: number | null;
-  overdue: boolean;
-  lock_key: string | null;
-  lock_state: 'arriving' | 'waiting' | 'held' | 'inside' | null;
-  /** Only in a row that is read whole. */
-  lock_deadlock?: LockDeadlock | null;
-  parent_id: string | null;
-  parent_step: string | null;
-  /** Only in the row of a saga that is loaded by itself. */
-  lock_holder?: string | null;
-  slots_taken?: number | null;
-  limit_key?: string | null;
-  operations?: OperationJson[] | null;
-  input_replaced?: boolean;
-  started_input?: string | null;
-  due_at: number | null;
-  created_at: number;
-  updated_at: number;
-  finished_at: number | null;
+  readonly failure: SagaFailure | FailedAttempt | null;
+  readonly progress: (Partial<Pick<SagaState, StateProgressField>> & { readonly notes?: NotesJson }) | null;
   /** True: what follows is left to statements of its own. */
-  in_parts: boolean;
-  steps: StepJson[] | ReadSteps | null;
-  signals: SignalJson[] | null;
+  readonly inParts: boolean;
+  readonly steps: StepJson[] | ReadSteps | null;
+  readonly signals: SignalJson[] | null;
+}
+
+/** Only in the row of a saga that is loaded by itself. */
+interface LoadedAlone extends SagaFields<'limitKey' | 'inputReplaced' | 'startedInput'> {
+  readonly lockHolder: string | null;
+  readonly slotsTaken: number | null;
+  readonly operations: OperationJson[] | null;
 }
 
 export interface SignalJson {
@@ -104,7 +68,7 @@ export class ReadSteps {
   private readonly builder = new StepMapBuilder();
   private built: SagaState['steps'] | undefined;
 
-  constructor(private readonly row: Pick<StoredSagaRow, 'progress' | 'created_at'>) {
+  constructor(private readonly row: Pick<StoredSagaRow, 'progress' | 'createdAt'>) {
     this.notes = row.progress?.notes && notesOfJson(row.progress.notes);
   }
 
@@ -113,7 +77,7 @@ export class ReadSteps {
       const { name, startedAt, updatedAt } = step;
       const note = this.notes?.get(name);
       this.builder.add(name, toStepState(step, note));
-      this.times.set(name, { startedAt, updatedAt: timeOf(this.row, note) ?? updatedAt });
+      this.times.set(name, { startedAt, updatedAt: note ? this.row.createdAt + note.at : updatedAt });
     }
   }
 
@@ -131,78 +95,69 @@ function readSteps(row: StoredSagaRow, steps: readonly StepJson[]): ReadSteps {
 export function toStoredSaga(row: StoredSagaRow): StoredSaga {
   const { steps, times, notes } =
     row.steps instanceof ReadSteps ? row.steps : readSteps(row, row.steps ?? []);
-  const state = toState(row, steps);
+  // Each field by its name: a loop would give objects that V8 keeps as dictionaries.
   return {
     id: row.id,
     name: row.name,
     version: row.version,
-    graphRevision: row.graph_revision ?? undefined,
-    correlationId: row.correlation_id ?? undefined,
+    graphRevision: row.graphRevision ?? undefined,
+    correlationId: row.correlationId ?? undefined,
     input: row.input ?? undefined,
-    startedWith: row.input_replaced ? { input: row.started_input ?? undefined } : undefined,
+    startedWith: row.inputReplaced ? { input: row.startedInput ?? undefined } : undefined,
     priority: row.priority,
     tags: row.tags ?? undefined,
-    state,
-    ...(notes && { notes }),
+    state: toState(row, steps),
+    notes,
     epoch: row.epoch,
     checkpoints: row.checkpoints,
-    lockedBy: row.locked_by ?? undefined,
-    leasedAt: row.locked_by === null ? undefined : (row.leased_at ?? undefined),
-    lostLeases: row.takeovers > 0 ? (row.lost_leases ?? undefined) : undefined,
-    dueAt: row.due_at ?? undefined,
+    lockedBy: row.lockedBy ?? undefined,
+    leasedAt: row.lockedBy === null ? undefined : (row.leasedAt ?? undefined),
+    lostLeases: row.takeovers > 0 ? (row.lostLeases ?? undefined) : undefined,
+    dueAt: row.dueAt ?? undefined,
     takeovers: row.takeovers,
     losses: row.losses,
-    cancelRequested: row.cancel_requested ? { reason: row.cancel_reason ?? undefined } : undefined,
-    pauseRequested: row.pause_requested || undefined,
-    ...(row.reports !== null && { reports: row.reports }),
-    slaAt: row.sla_at ?? undefined,
+    cancelRequested: row.cancelRequestedAt === null ? undefined : { reason: row.cancelReason ?? undefined },
+    pauseRequested: row.pauseRequested || undefined,
+    reports: row.reports ?? undefined,
+    slaAt: row.slaAt ?? undefined,
     overdue: row.overdue || undefined,
-    operations: row.operations ? row.operations.map(toStoredOperation) : undefined,
+    operations: row.operations?.map(toStoredOperation),
     lock: toLock(row),
-    deadlock: row.lock_deadlock ?? undefined,
-    parent: row.parent_id === null ? undefined : { id: row.parent_id, step: row.parent_step! },
-    signals: row.signals ? row.signals.map(toStoredSignal) : undefined,
-    slotsTaken: row.slots_taken || undefined,
-    ...(row.limit_key && { limitKey: row.limit_key }),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    finishedAt: row.finished_at ?? undefined,
+    deadlock: (row.lockDeadlock ?? undefined) as LockDeadlock | undefined,
+    parent: row.parentId === null ? undefined : { id: row.parentId, step: row.parentStep! },
+    signals: row.signals?.map(toStoredSignal),
+    slotsTaken: row.slotsTaken || undefined,
+    limitKey: row.limitKey ?? undefined,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    finishedAt: row.finishedAt ?? undefined,
     stepTimes: times,
-  };
+  } satisfies Parts<StoredSaga>;
 }
 
+const PROGRESS = Object.keys(STATE_PROGRESS) as StateProgressField[];
+
 function toState(row: StoredSagaRow, steps: SagaState['steps']): SagaState {
-  return {
-    status: row.status,
-    heldPhase: row.held_phase ?? undefined,
-    failure: toFailure(row.failure, steps),
-    round: row.progress?.round ?? 1,
-    rollbackTo: row.progress?.rollbackTo,
-    deadline: row.deadline_at ?? undefined,
-    lastTakenSignals: row.progress?.lastTakenSignals,
-    ...(row.progress?.pendingRollback && { pendingRollback: row.progress.pendingRollback }),
-    ...(row.progress?.overtaken && { overtaken: row.progress.overtaken }),
-    ...(row.starts_at !== null && { startsAt: row.starts_at }),
-    ...(row.progress?.turn && { turn: row.progress.turn }),
-    steps,
-  };
+  const state = new SagaState(INITIAL) as { -readonly [Field in keyof SagaState]: unknown };
+  state.status = row.status;
+  state.heldPhase = row.heldPhase ?? undefined;
+  state.failure = toFailure(row.failure, steps);
+  state.deadline = row.deadlineAt ?? undefined;
+  state.startsAt = row.startsAt ?? undefined;
+  state.steps = steps;
+  const { progress } = row;
+  if (progress) for (const field of PROGRESS) state[field] = progress[field] ?? INITIAL[field];
+  return state as SagaState;
 }
 
 export function toStoredSignal({ payload, ...signal }: SignalJson): StoredSignal {
   return payload === null ? signal : { ...signal, payload };
 }
 
-function toLock({ id, lock_key, lock_state, lock_holder }: StoredSagaRow): StoredSaga['lock'] {
-  if (lock_state === null) return undefined;
-  const holder = lock_holder === null || lock_holder === id ? undefined : lock_holder;
-  return { key: lock_key!, held: lock_state === 'held' || lock_state === 'inside', holder };
-}
-
-function timeOf(
-  { created_at }: Pick<StoredSagaRow, 'created_at'>,
-  note: StepNote | undefined,
-): number | undefined {
-  return note && created_at + note.at;
+function toLock({ id, lockKey, lockState, lockHolder }: StoredSagaRow): StoredSaga['lock'] {
+  if (lockState === null) return undefined;
+  const holder = lockHolder === null || lockHolder === id ? undefined : lockHolder;
+  return { key: lockKey!, held: lockState === 'held' || lockState === 'inside', holder };
 }
 
 function toFailure(failure: StoredSagaRow['failure'], steps: SagaState['steps']): SagaFailure | undefined {

@@ -1,64 +1,20 @@
+import { sagaFields, sagaFieldTypes, STORED_FIELDS } from '../schema/saga-row.js';
 import { millisecondsOf, stepFieldsJson } from '../schema/step-row.js';
 import { isPending, pendingColumn, pendingJson } from '../signals/pending-signals.sql.js';
 
-/** The columns of a saga's row with its steps as JSON, and their types. @param i, inParts as in storedSagaColumns */
-const columns = (
-  schema: string,
-  i: string,
-  inParts: string,
-): [name: string, type: string, value: string][] => {
-  const ownOf = (type: string, ...names: string[]) =>
-    names.map((name): [string, string, string] => [name, type, `${i}.${name}`]);
-  const time = (name: string): [string, string, string] => [name, 'float8', millisecondsOf(`${i}.${name}`)];
-  return [
-    ...ownOf('uuid', 'id', 'parent_id'),
-    ...ownOf('int', 'version', 'epoch', 'checkpoints'),
-    ...ownOf('smallint', 'graph_revision', 'priority', 'takeovers', 'losses'),
-    ...ownOf('text', 'name', 'correlation_id', 'status', 'held_phase', 'locked_by', 'cancel_reason'),
-    ...ownOf('text', 'lock_key', 'lock_state', 'parent_step'),
-    ...ownOf('boolean', 'pause_requested', 'overdue'),
-    ...ownOf('json', 'failure', 'progress', 'lock_deadlock'),
-    ...ownOf('jsonb', 'tags', 'lost_leases'),
-    ...[
-      'due_at',
-      'leased_at',
-      'deadline_at',
-      'sla_at',
-      'starts_at',
-      'created_at',
-      'updated_at',
-      'finished_at',
-    ].map(time),
-    ['input', 'text', `${i}.input::text`],
-    ['reports', 'text', `${i}.reports::text`],
-    ['cancel_requested', 'boolean', `${i}.cancel_requested_at IS NOT NULL`],
-    ['in_parts', 'boolean', `coalesce(${inParts}, false)`],
-    [
-      'steps',
-      'json',
-      `CASE WHEN ${inParts} THEN NULL ELSE (SELECT json_agg(${stepJson('s')})
-    FROM ${schema}.step s WHERE s.saga_id = ${i}.id) END`,
-    ],
-    ['signals', 'json', `CASE WHEN ${inParts} THEN NULL ELSE ${pendingColumn(schema, i)} END`],
-  ];
-};
-
 /**
- * A saga's row with its steps as JSON, for statements that read whole sagas. Payloads are returned as text: the driver
- * would parse JSON null and SQL NULL into the same value, and a result may be either.
+ * A saga's row with its steps and signals as JSON, for statements that read whole sagas.
  * @param i the alias of the instance row
  * @param inParts a condition: its steps and signals are left to statements of their own
  */
-export const storedSagaColumns = (schema: string, i: string, inParts: string): string =>
-  columns(schema, i, inParts)
-    .map(([name, , value]) => `${value} AS ${name}`)
-    .join(',\n  ');
+export const storedSagaColumns = (schema: string, i: string, inParts: string): string => `
+  ${sagaFields(i, STORED_FIELDS)}, coalesce(${inParts}, false) AS "inParts",
+  CASE WHEN ${inParts} THEN NULL ELSE (SELECT json_agg(${stepJson('s')})
+    FROM ${schema}.step s WHERE s.saga_id = ${i}.id) END AS steps,
+  CASE WHEN ${inParts} THEN NULL ELSE ${pendingColumn(schema, i)} END AS signals`;
 
 /** The columns of storedSagaColumns, as a function declares that it returns them. */
-export const storedSagaTypes = (): string =>
-  columns('', '', '')
-    .map(([name, type]) => `${name} ${type}`)
-    .join(', ');
+export const STORED_SAGA_TYPES = `${sagaFieldTypes(STORED_FIELDS)}, "inParts" boolean, steps json, signals json`;
 
 /** A step as JSON. @param s the alias of its row */
 const stepJson = (s: string): string => `json_build_object(

@@ -1,4 +1,5 @@
-import { millisecondsOf, STEP_COLUMNS, stepFieldsJson } from '../schema/step-row.js';
+import { sagaFields, type StoredField } from '../schema/saga-row.js';
+import { STEP_COLUMNS, stepFieldsJson } from '../schema/step-row.js';
 
 const WITHOUT_PAYLOADS = STEP_COLUMNS.filter(({ isPrivate }) => !isPrivate);
 
@@ -9,11 +10,14 @@ const withoutPayloads = (
         (${progress}::jsonb #- '{wait,payload}') || CASE WHEN ${progress} -> 'items' IS NULL THEN '{}' ELSE
           jsonb_build_object('items', to_jsonb(array_fill('null'::text, ARRAY[json_array_length(${progress} -> 'items')]))) END)::json END`;
 
+const STANDING: readonly StoredField[] = [
+  ...(['id', 'name', 'version', 'graphRevision', 'checkpoints', 'takeovers', 'status', 'heldPhase'] as const),
+  ...(['failure', 'progress', 'lockedBy', 'cancelRequestedAt', 'cancelReason', 'deadlineAt'] as const),
+];
+
 /** Where an instance stands, in the columns of stored-saga.sql.ts; payloads are left out, of which there may be many megabytes. */
 const standingColumns = (schema: string): string => `
-  i.id, i.name, i.version, i.graph_revision, i.checkpoints, i.takeovers, i.status, i.held_phase, i.failure, i.progress, i.locked_by,
-  i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, NULL AS lock_state, false AS in_parts,
-  ${millisecondsOf('i.deadline_at')} AS deadline_at,
+  ${sagaFields('i', STANDING)}, NULL AS "lockState", false AS "inParts",
   (SELECT json_agg(json_build_object(
       'name', s.name, ${stepFieldsJson('s', WITHOUT_PAYLOADS)}, 'progress', ${withoutPayloads('s.progress')}))
     FROM ${schema}.step s WHERE s.saga_id = i.id) AS steps`;

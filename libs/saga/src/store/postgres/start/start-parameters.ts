@@ -1,6 +1,6 @@
 import type { NewSaga } from '../../../engine/ports/stored-saga.js';
-import { type ColumnValues, columnArrays, columnScalars } from '../checkpoint/column-values.js';
-import type { START_COLUMNS } from '../schema/functions/start.function.js';
+import { columnArrays, columnScalars, type RowColumn, type Scalar } from '../checkpoint/column-values.js';
+import { SAGA_ROW, type SagaFieldWith } from '../schema/saga-row.js';
 
 /** A saga and, if it has a lock, its place among those that are started with it. */
 interface Arrival {
@@ -8,24 +8,32 @@ interface Arrival {
   readonly place?: number;
 }
 
-const VALUES: ColumnValues<typeof START_COLUMNS, Arrival> = {
+/** What a start stores as it is given: see SAGA_COLUMNS. */
+const STORED: Record<SagaFieldWith<{ readonly isStarted: true }>, (arrival: Arrival) => Scalar> = {
   id: ({ saga }) => saga.id,
   name: ({ saga }) => saga.name,
   version: ({ saga }) => saga.version,
-  correlation_id: ({ saga }) => saga.correlationId,
+  correlationId: ({ saga }) => saga.correlationId,
   step: ({ saga }) => saga.step,
   input: ({ saga }) => saga.input,
   tags: ({ saga: { tags } }) => tags && JSON.stringify(tags),
   priority: ({ saga }) => saga.priority,
-  leased: ({ saga }) => takesLease(saga),
-  delay: ({ saga }) => saga.delay,
-  start_at: ({ saga }) => saga.startAt,
-  timeout: ({ saga }) => saga.timeout,
-  lock_key: ({ saga }) => saga.lockKey,
-  lock_order: ({ place }) => place,
-  sla: ({ saga }) => saga.sla,
-  limit_key: ({ saga }) => saga.limitKey,
+  lockKey: ({ saga }) => saga.lockKey,
+  limitKey: ({ saga }) => saga.limitKey,
 };
+/** The columns that a start stores as they are given. */
+export const STARTED = SAGA_ROW.filter(({ isStarted }) => isStarted);
+
+/** What start.function.ts is given of a new saga. */
+export const START_PARAMETERS: readonly RowColumn<Arrival>[] = [
+  ...STARTED.map(({ field, name, type }) => ({ name, type, valueOf: STORED[field as keyof typeof STORED] })),
+  { name: 'leased', type: 'boolean', valueOf: ({ saga }) => takesLease(saga) },
+  { name: 'delay', type: 'float8', valueOf: ({ saga }) => saga.delay },
+  { name: 'start_at', type: 'float8', valueOf: ({ saga }) => saga.startAt },
+  { name: 'timeout', type: 'float8', valueOf: ({ saga }) => saga.timeout },
+  { name: 'sla', type: 'float8', valueOf: ({ saga }) => saga.sla },
+  { name: 'lock_order', type: 'int', valueOf: ({ place }) => place },
+];
 
 /**
  * The parameters of start.function.ts: an array for each column.
@@ -33,14 +41,14 @@ const VALUES: ColumnValues<typeof START_COLUMNS, Arrival> = {
  */
 export function startParameters(sagas: readonly NewSaga[], arrivals: readonly NewSaga[]): unknown[] {
   return columnArrays(
-    VALUES,
+    START_PARAMETERS,
     sagas.map((saga) => arrivalOf(saga, arrivals)),
   );
 }
 
 /** The scalars of the same function for one saga; undefined when it is not one. */
 export function startOneParameters(sagas: readonly NewSaga[]): unknown[] | undefined {
-  return sagas.length === 1 ? columnScalars(VALUES, arrivalOf(sagas[0]!, sagas)) : undefined;
+  return sagas.length === 1 ? columnScalars(START_PARAMETERS, arrivalOf(sagas[0]!, sagas)) : undefined;
 }
 
 function arrivalOf(saga: NewSaga, arrivals: readonly NewSaga[]): Arrival {

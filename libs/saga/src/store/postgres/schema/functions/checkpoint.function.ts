@@ -1,44 +1,14 @@
 import { IN_PROGRESS } from '../../../../definition/types/saga-status.js';
 import { inList } from '../in-list.js';
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
-import { eachStepColumn, STEP_COLUMNS } from '../step-row.js';
-import { BATCH, type Columns, type RowSource, SINGLE } from './source-rows.js';
+import { CHECKPOINTED, SAGA_PARAMETERS, STEP_PARAMETERS } from '../../checkpoint/checkpoint-parameters.js';
+import { eachStepColumn } from '../step-row.js';
+import { BATCH, type RowSource, SINGLE } from './source-rows.js';
 
-/**
- * What a checkpoint reports a saga, and of a step of it that changed; in the order of checkpoint-parameters.ts. False and
- * 0 may be null: a column that is null in every row is no array at all.
- */
-export const SAGA_COLUMNS = {
-  id: 'uuid',
-  epoch: 'int',
-  number: 'int',
-  status: 'text',
-  held_phase: 'text',
-  failure: 'json',
-  step: 'text',
-  error: 'text',
-  stalls: 'boolean',
-  cancel_seen: 'boolean',
-  pause_seen: 'boolean',
-  released: 'boolean',
-  due_at: 'float8',
-  terminal: 'boolean',
-  settled: 'boolean',
-  progress: 'json',
-};
-export const STEP_PARAMETERS: Columns = {
-  saga_id: 'uuid',
-  name: 'text',
-  ...Object.fromEntries(STEP_COLUMNS.map(({ name, parameter }) => [name, parameter])),
-  elapsed: 'float8',
-  progress: 'json',
-};
-const SAGA_ARGUMENTS = Object.keys(SAGA_COLUMNS).length;
-const STEP_ARGUMENTS = Object.keys(STEP_PARAMETERS).length;
 /** The number of arguments; the last one says whether no step of the sagas is stored yet. */
-export const CHECKPOINT_ARGUMENTS = SAGA_ARGUMENTS + STEP_ARGUMENTS + 1;
+export const CHECKPOINT_ARGUMENTS = SAGA_PARAMETERS.length + STEP_PARAMETERS.length + 1;
 const typesOf = (source: RowSource): string =>
-  `${source.types(SAGA_COLUMNS)}, ${source.types(STEP_PARAMETERS)}, boolean`;
+  `${source.types(SAGA_PARAMETERS)}, ${source.types(STEP_PARAMETERS)}, boolean`;
 /** The types of a batch's parameters. */
 export const CHECKPOINT_TYPES = typesOf(BATCH);
 
@@ -101,7 +71,7 @@ DECLARE
 BEGIN
   WITH updated AS (
     UPDATE ${schema}.instance i SET
-      status = w.status, held_phase = w.held_phase, failure = w.failure, step = w.step, error = w.error, progress = w.progress,
+      ${CHECKPOINTED.map(({ name }) => `${name} = w.${name}`).join(', ')},
       takeovers = 0, losses = CASE WHEN w.stalls THEN i.losses ELSE 0 END, checkpoints = w.number,
       locked_by = CASE WHEN w.released THEN NULL ELSE i.locked_by END,
       due_at = CASE WHEN w.released OR w.settled THEN ${DUE_AT} ELSE i.due_at END,
@@ -111,7 +81,7 @@ BEGIN
       idle_status = CASE WHEN w.released OR w.settled THEN ${IDLE_STATUS} ELSE i.idle_status END,
       updated_at = now(),
       finished_at = CASE WHEN w.terminal THEN coalesce(i.finished_at, now()) END
-    FROM ${source.rows(SAGA_COLUMNS, 'w', 1)}
+    FROM ${source.rows(SAGA_PARAMETERS, 'w', 1)}
     WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number AND (i.cancel_requested_at IS NULL OR w.cancel_seen)
       AND (NOT i.pause_requested OR w.pause_seen)${source === BATCH ? ' AND i.id = ANY($1)' : ''}
     RETURNING i.id, CASE WHEN i.watched AND w.settled THEN pg_notify('${channel}', 'settled:' || i.id) END,
@@ -138,5 +108,5 @@ const insertSteps = (source: RowSource, schema: string): string => `
       progress, started_at, updated_at)
     SELECT c.saga_id, c.name, ${eachStepColumn(({ name, written }) => written(`c.${name}`))},
       c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
-    FROM ${source.rows(STEP_PARAMETERS, 'c', SAGA_ARGUMENTS + 1)}
+    FROM ${source.rows(STEP_PARAMETERS, 'c', SAGA_PARAMETERS.length + 1)}
     WHERE cardinality(saved) = ${source === SINGLE ? '1' : 'cardinality($1)'} OR c.saga_id = ANY(saved)`;

@@ -1,4 +1,4 @@
-import { storedSagaColumns, storedSagaTypes } from '../../read/stored-saga.sql.js';
+import { STORED_SAGA_TYPES, storedSagaColumns } from '../../read/stored-saga.sql.js';
 import { takeLease } from './take-lease.js';
 import { isFromLeastId, LEAST_ID, setLeastId } from './least-id.js';
 import { PINNED } from './pinned-plan.js';
@@ -31,7 +31,7 @@ const TYPES = 'text[], int[], int, text, float8, bigint, bigint, boolean, float8
  */
 export const claimFunction = (schema: string): string => `
 CREATE OR REPLACE FUNCTION ${schema}.claim(${TYPES})
-RETURNS TABLE (${CLAIM}, ${storedSagaTypes()}) LANGUAGE plpgsql ROWS 10
+RETURNS TABLE (${CLAIM}, ${STORED_SAGA_TYPES}) LANGUAGE plpgsql ROWS 10
 ${PINNED} AS $function$
 #variable_conflict use_column
 DECLARE

@@ -1,5 +1,5 @@
-/** A function's columns and their types, in the order of its parameters. */
-export type Columns = Readonly<Record<string, string>>;
+/** A function's columns with the types of their values, in the order of its parameters. */
+export type Columns = readonly { readonly name: string; readonly type: string }[];
 
 /** How a function is given its rows: a parameter is an array of a column's values, or the value of the only row. */
 export interface RowSource {
@@ -9,16 +9,12 @@ export interface RowSource {
   readonly rows: (columns: Columns, alias: string, first: number) => string;
 }
 
-const parameters = (columns: Columns, first: number): string[] =>
-  Object.keys(columns).map((_, n) => `$${first + n}`);
+const parameters = (columns: Columns, first: number): string[] => columns.map((_, n) => `$${first + n}`);
 
 export const BATCH: RowSource = {
-  types: (columns) =>
-    Object.values(columns)
-      .map((type) => `${type}[]`)
-      .join(', '),
+  types: (columns) => columns.map(({ type }) => `${type}[]`).join(', '),
   rows: (columns, alias, first) =>
-    `unnest(${parameters(columns, first).join(', ')}) AS ${alias}(${Object.keys(columns).join(', ')})`,
+    `unnest(${parameters(columns, first).join(', ')}) AS ${alias}(${columns.map(({ name }) => name).join(', ')})`,
 };
 
 /**
@@ -26,10 +22,9 @@ export const BATCH: RowSource = {
  * null, there is no row: such a call only plans the function's statements.
  */
 export const SINGLE: RowSource = {
-  types: (columns) => Object.values(columns).join(', '),
+  types: (columns) => columns.map(({ type }) => type).join(', '),
   rows: (columns, alias, first) => {
     const values = parameters(columns, first);
-    const names = Object.keys(columns);
-    return `(SELECT ${names.map((name, n) => `${values[n]} AS ${name}`).join(', ')} WHERE ${values[0]} IS NOT NULL) AS ${alias}`;
+    return `(SELECT ${columns.map(({ name }, n) => `${values[n]} AS ${name}`).join(', ')} WHERE ${values[0]} IS NOT NULL) AS ${alias}`;
   },
 };

@@ -1,8 +1,8 @@
-import { START_COLUMNS, START_TYPES } from './start.function.js';
+import { START_PARAMETERS } from '../../start/start-parameters.js';
+import { START_TYPES } from './start.function.js';
 
 /** The places of these columns among the function's parameters. */
-const place = (column: keyof typeof START_COLUMNS): string =>
-  `$${3 + Object.keys(START_COLUMNS).indexOf(column)}`;
+const place = (column: string): string => `$${3 + START_PARAMETERS.findIndex(({ name }) => name === column)}`;
 
 /** The rows of one column that may be started. */
 const free = (n: number): string =>
@@ -30,7 +30,5 @@ BEGIN
     WHERE f.place = 1 AND ${schema}.lock_holder(f.name, f.key) IS NULL);
   IF cardinality(free) = 0 THEN RETURN '{}'; END IF;
   RETURN ${schema}.start($1, $2,
-    ${Object.keys(START_COLUMNS)
-      .map((_, n) => free(3 + n))
-      .join(',\n    ')}, $${3 + Object.keys(START_COLUMNS).length});
+    ${START_PARAMETERS.map((_, n) => free(3 + n)).join(',\n    ')}, $${3 + START_PARAMETERS.length});
 END $function$`;

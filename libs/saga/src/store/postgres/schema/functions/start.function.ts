@@ -1,32 +1,13 @@
 import { PRIORITY_POINT_MS } from '../../../../engine/ports/saga-store.js';
+import { STARTED, START_PARAMETERS } from '../../start/start-parameters.js';
 import { BATCH, type RowSource, SINGLE } from './source-rows.js';
-
-/** What is notified of a new saga; in the order of start-parameters.ts. A column that is null in every row is no array at all. */
-export const START_COLUMNS = {
-  id: 'uuid',
-  name: 'text',
-  version: 'int',
-  correlation_id: 'text',
-  step: 'text',
-  input: 'json',
-  tags: 'jsonb',
-  priority: 'smallint',
-  leased: 'boolean',
-  delay: 'float8',
-  start_at: 'float8',
-  timeout: 'float8',
-  lock_key: 'text',
-  lock_order: 'int',
-  sla: 'float8',
-  limit_key: 'text',
-};
 
 /** The maximum number of lock positions that one call may take. */
 const CALL_PLACES = 1_000_000;
 
 /** The types of a batch's parameters, after the first two and before the last. */
-export const START_TYPES = BATCH.types(START_COLUMNS);
-export const START_ROWS = Object.keys(START_COLUMNS).length;
+export const START_TYPES = BATCH.types(START_PARAMETERS);
+export const START_ROWS = START_PARAMETERS.length;
 export const START_ARGUMENTS = 2 + START_ROWS + 1;
 
 /**
@@ -62,11 +43,11 @@ export interface Unique {
 const BY_INDEX: Unique = { declare: '', before: () => '', only: '', after: () => '' };
 
 const startFrom = (source: RowSource, name: string, schema: string, unique: Unique): string => {
-  const rows = source.rows(START_COLUMNS, 'w', 3);
+  const rows = source.rows(START_PARAMETERS, 'w', 3);
   const insert = insertSagas(schema, rows, unique);
   const returning = 'RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i';
   return `
-CREATE OR REPLACE FUNCTION ${name}(text, float8, ${source.types(START_COLUMNS)}, boolean)
+CREATE OR REPLACE FUNCTION ${name}(text, float8, ${source.types(START_PARAMETERS)}, boolean)
 RETURNS uuid[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan AS $function$
 DECLARE
@@ -81,24 +62,25 @@ BEGIN${unique.before(schema, rows)}
 END $function$`;
 };
 
+const eachStarted = (textOf: (column: { readonly name: string }) => string): string =>
+  STARTED.map(textOf).join(', ');
+
 const insertSagas = (schema: string, rows: string, unique: Unique): string => `
     INSERT INTO ${schema}.instance
-      (id, name, version, correlation_id, status, step, input, tags, priority, epoch, locked_by, due_at, rank_at,
-        deadline_at, lock_key, lock_state, lock_position, lock_timeout, sla_at, limit_key, starts_at)
-    SELECT w.id, w.name, w.version, w.correlation_id, 'running', w.step, w.input, w.tags, w.priority,
+      (${eachStarted(({ name }) => name)}, status, epoch, locked_by, due_at, rank_at, deadline_at, lock_state, lock_position,
+        lock_timeout, sla_at, starts_at)
+    SELECT ${eachStarted(({ name }) => `w.${name}`)}, 'running',
       CASE WHEN w.leased THEN 1 ELSE 0 END,
       CASE WHEN w.leased THEN $1 END,
       t.due_at,
       CASE WHEN w.leased THEN t.due_at ELSE t.due_at - w.priority * interval '${PRIORITY_POINT_MS} milliseconds' END,
       CASE WHEN w.lock_key IS NULL
         THEN CASE WHEN w.leased THEN now() ELSE t.due_at END + w.timeout * interval '1 millisecond' END,
-      w.lock_key,
       CASE WHEN w.lock_key IS NOT NULL THEN 'arriving' END,
       CASE WHEN w.lock_key IS NOT NULL
         THEN (SELECT nextval('${schema}.lock_position')) * ${CALL_PLACES} + w.lock_order END,
       CASE WHEN w.lock_key IS NOT NULL THEN w.timeout END,
       CASE WHEN w.leased THEN now() ELSE t.due_at END + w.sla * interval '1 millisecond',
-      w.limit_key,
       CASE WHEN NOT w.leased AND t.due_at > now() THEN t.due_at END
     FROM ${rows}
     CROSS JOIN LATERAL (SELECT CASE

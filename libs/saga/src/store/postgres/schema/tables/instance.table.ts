@@ -1,63 +1,15 @@
 import { NEEDS_ATTENTION } from '../../../../definition/types/saga-status.js';
 import { inList } from '../in-list.js';
+import { SAGA_ROW } from '../saga-row.js';
+
 /** The table of sagas: a row for each. */
 export const instanceTable = (schema: string): string[] => [
   // `json` rather than jsonb for payloads: it keeps text and key order exactly, and costs less to write.
   // Fillfactor leaves updates room on their own page (HOT), so that they touch no index: a batch writes all rows of a page at
   // once, so half of it. At 70 fewer than half of them were HOT, and what went to other pages made the table larger, not smaller.
-  // The columns stand by how often they change, and what each checkpoint changes stands together near the end: the WAL of an
-  // update is what lies between the first byte that changes and the last one. Behind it is what a saga that rolls back has, and
-  // does not change any more.
   `
       CREATE TABLE IF NOT EXISTS ${schema}.instance (
-        id uuid PRIMARY KEY,
-        created_at timestamptz NOT NULL DEFAULT now(),
-        version int NOT NULL,
-        graph_revision smallint,
-        priority smallint NOT NULL DEFAULT 0,
-        name text NOT NULL,
-        correlation_id text,
-        input json,
-        started_input json,
-        tags jsonb,
-        deadline_at timestamptz,
-        sla_at timestamptz,
-        starts_at timestamptz,
-        parent_id uuid,
-        parent_step text,
-        lock_key text,
-        lock_position bigint,
-        lock_timeout float8,
-        lock_deadlock json,
-        lock_state text,
-        limit_key text,
-        cancel_requested_at timestamptz,
-        cancel_reason text,
-        lost_leases jsonb,
-        reports json,
-        epoch int NOT NULL,
-        signals int NOT NULL DEFAULT 0,
-        losses smallint NOT NULL DEFAULT 0,
-        takeovers smallint NOT NULL DEFAULT 0,
-        pause_requested boolean NOT NULL DEFAULT false,
-        input_replaced boolean NOT NULL DEFAULT false,
-        overdue boolean NOT NULL DEFAULT false,
-        watched boolean NOT NULL DEFAULT false,
-        woken boolean NOT NULL DEFAULT false,
-        locked_by text,
-        leased_at timestamptz,
-        due_at timestamptz,
-        rank_at timestamptz,
-        idle_status text,
-        held_phase text,
-        status text NOT NULL,
-        updated_at timestamptz NOT NULL DEFAULT now(),
-        checkpoints int NOT NULL DEFAULT 0,
-        step text NOT NULL,
-        progress json,
-        finished_at timestamptz,
-        error text,
-        failure json
+        ${SAGA_ROW.map(({ name, type, constraint = '' }) => `${name} ${type} ${constraint}`).join(', ')}
       ) WITH (fillfactor = 50)`,
 ];
 

@@ -1,3 +1,6 @@
+import { SAGA_ROW } from '../saga-row.js';
+import { STEP_COLUMNS } from '../step-row.js';
+
 /** Facts about a table that its DDL does not state. */
 export interface TableFacts {
   /** The column with the id of the saga that a row is part of. Undefined: no row is part of a single saga. */
@@ -21,12 +24,14 @@ export interface TableFacts {
 const OF_SAGAS = {
   instance: {
     ...{ sagaId: 'id', removedBy: 'deletion', fillfactor: 50 },
-    encoded: ['input', 'started_input', 'cancel_reason', 'reports', 'progress', 'error', 'failure'],
-    open: ['tags', 'lock_deadlock', 'lost_leases'],
+    encoded: SAGA_ROW.flatMap(({ name, isPrivate }) => (isPrivate ? [name] : [])),
+    open: SAGA_ROW.flatMap(({ name, type, isPrivate }) =>
+      type.startsWith('json') && !isPrivate ? [name] : [],
+    ),
   },
   step: {
     ...{ sagaId: 'saga_id', removedBy: 'deletion', fillfactor: 100 },
-    encoded: ['result', 'errors', 'progress'],
+    encoded: [...STEP_COLUMNS.flatMap(({ name, isPrivate }) => (isPrivate ? [name] : [])), 'progress'],
   },
   signal: { sagaId: 'saga_id', removedBy: 'deletion', fillfactor: 100, encoded: ['payload'] },
   operation: { sagaId: 'saga_id', removedBy: 'deletion', fillfactor: 100, encoded: ['reason', 'given'] },

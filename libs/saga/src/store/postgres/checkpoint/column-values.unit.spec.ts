@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { anyText } from '../../../../../../test/fixtures/any-text.js';
-import { arrayLiteral } from './array-literal.js';
+import { arrayLiteral } from './column-values.js';
 
 /** As the manual of PostgreSQL has it: in quotes, a backslash before each quote and each backslash. */
 const quoted = (text: string) => `{"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"}`;
