@@ -10,7 +10,6 @@ import {
 import { AdminActionsController } from './controllers/actions.controller.js';
 import { AdminBulkController } from './controllers/bulk.controller.js';
 import { AdminDashboardController } from './controllers/dashboard.controller.js';
-import { AdminDefinitionsController } from './controllers/definitions.controller.js';
 import { AdminFiguresController } from './controllers/figures.controller.js';
 import { AdminPausedStepsController } from './controllers/paused-steps.controller.js';
 import { AdminSagasController } from './controllers/sagas.controller.js';
@@ -27,7 +26,6 @@ const API: readonly (readonly [string, Type])[] = [
   ['api/sagas', AdminStartController],
   ['api/sagas/:id', AdminActionsController],
   ['api/bulk', AdminBulkController],
-  ['api/definitions', AdminDefinitionsController],
   ['api/tasks', AdminTasksController],
   ['api/schedules', AdminSchedulesController],
   ['api/paused-steps', AdminPausedStepsController],

@@ -1,45 +1,19 @@
-import { Body, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Body, Post, Req } from '@nestjs/common';
 import { BULK_ACTIONS } from '../../engine/ports/call-table.js';
 import { shown } from '../../shared/shown-value.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
 import { SagaValidationError } from '../../errors.js';
 import type { BulkOptions, BulkResult } from '../../nest/calls/bulk-edit.js';
 import type { SagaFilter } from '../../nest/calls/saga-filter.js';
-import { AdminAccess, askedAction } from '../admin-access.js';
-import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup } from '../api-docs.js';
-import { BulkAnswerDto, BulkDto } from '../dto/action.dto.js';
-import { Route } from '../dto/error.dto.js';
+import { askedAction } from '../admin-access.js';
+import { BULK_FIELDS, BULK_FILTERS, BulkAnswerDto, BulkDto, MOST_SAGAS } from '../dto/action.dto.js';
+import { AdminController, Route } from '../route.js';
 import { sagaOf } from '../read-query.js';
 import { readBody } from '../read-body.js';
-import { SafeHeaders } from '../safe-headers.decorator.js';
-
-const FILTERS = [
-  'saga',
-  'status',
-  'tags',
-  'createdAfter',
-  'createdBefore',
-  'step',
-  'waitingFor',
-  'overdue',
-  'errorCode',
-] as const;
-
-/** In one request. */
-const MOST = 1_000;
 
 /** Acting on all that a filter finds, of one saga: so that leave can be asked for by its name. */
-@ApiGroup()
-export class AdminBulkController {
-  constructor(
-    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
-    @Inject(AdminAccess) private readonly access: AdminAccess,
-  ) {}
-
+export class AdminBulkController extends AdminController {
   @Post()
-  @HttpCode(200)
-  @SafeHeaders()
   @Route({
     summary: 'Counts the sagas that match a filter. With `dryRun: false`, runs the action on each of them',
     body: BulkDto,
@@ -51,10 +25,10 @@ export class AdminBulkController {
     const action = BULK_ACTIONS.find((one) => one === asked);
     await this.access.demand({ ...askedAction('bulk', body), ...sagaOf(which) }, request);
     if (action) await this.access.demand({ ...askedAction(action, body), ...sagaOf(which) }, request);
-    const given = readBody(body, ['action', 'filter', 'dryRun', 'limit', 'reason', 'by']);
+    const given = readBody(body, BULK_FIELDS);
     if (!action)
       throw new SagaValidationError(`action is ${shown(asked)}; give one of ${BULK_ACTIONS.join(', ')}.`);
-    const { createdAfter, createdBefore, ...filter } = readBody(given.filter, FILTERS, 'filter.');
+    const { createdAfter, createdBefore, ...filter } = readBody(given.filter, BULK_FILTERS, 'filter.');
     const { saga } = filter;
     if (typeof saga !== 'string' || saga === '')
       throw new SagaValidationError(`filter.saga is ${shown(saga)}; give the name of a saga.`);
@@ -62,9 +36,9 @@ export class AdminBulkController {
     const { limit, dryRun = true } = given;
     if (typeof dryRun !== 'boolean')
       throw new SagaValidationError(`dryRun is ${shown(dryRun)}; give true or false.`);
-    if (typeof limit === 'number' && limit > MOST)
+    if (typeof limit === 'number' && limit > MOST_SAGAS)
       throw new SagaValidationError(
-        `limit is ${shown(limit)}; give at most ${MOST}, and repeat the call for the rest.`,
+        `limit is ${shown(limit)}; give at most ${MOST_SAGAS}, and repeat the call for the rest.`,
       );
     const options = withoutUndefined({
       reason: given.reason,

@@ -1,20 +1,14 @@
 import { Get, Header, Inject, NotFoundException, Param, Req, Res, StreamableFile } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { AdminAccess } from '../admin-access.js';
-import { AdminRuntime } from '../admin.runtime.js';
-import { ApiHidden } from '../api-docs.js';
+import { swagger } from '../api-docs.js';
 import { DashboardFiles } from '../dashboard-files.js';
-import { SafeHeaders } from '../safe-headers.decorator.js';
+import { AdminController, SafeHeaders } from '../route.js';
 
 /** The dashboard: a page and its files. All that it shows comes from the REST routes. */
-@ApiHidden()
-export class AdminDashboardController {
-  constructor(
-    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
-    @Inject(AdminAccess) private readonly access: AdminAccess,
-    @Inject(DashboardFiles) private readonly files: DashboardFiles,
-    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
-  ) {}
+@(swagger?.ApiExcludeController() ?? (() => undefined))
+export class AdminDashboardController extends AdminController {
+  @Inject(DashboardFiles) private readonly files!: DashboardFiles;
+  @Inject(HttpAdapterHost) private readonly host!: HttpAdapterHost;
 
   /**
    * Serves the page. Its addresses are relative, because the prefix of a proxy or of the application is not known here.

@@ -1,13 +1,12 @@
 import { Get, Inject, Query, Req } from '@nestjs/common';
 import type { SagaStats } from '../../nest/views/saga-stats.js';
-import { AdminAccess } from '../admin-access.js';
-import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup, dto, field } from '../api-docs.js';
-import { Route } from '../dto/error.dto.js';
-import { RatesDto, StatsDto } from '../dto/figures.dto.js';
+import { dto, field } from '../api-docs.js';
+import { AdminController, Route } from '../route.js';
+import { DefinitionDto, RatesDto, StatsDto } from '../dto/figures.dto.js';
 import { type QueryString, sagaOf } from '../read-query.js';
-import { SafeHeaders } from '../safe-headers.decorator.js';
+import type { AdminDefinition } from '../saga-drawing.js';
 import { LONGEST_RATES, MOST_BUCKETS, type Rates, SagaRates } from '../saga-rates.js';
+import { SagaViews } from '../saga-views.js';
 
 /** What the dashboard has to know of the application, and of who looks. */
 export interface AdminContext {
@@ -26,17 +25,12 @@ const AdminContextDto = dto<AdminContext>('AdminContextDto', {
   bulk: field.flag('Whether this operator may act on all sagas that match a filter.'),
 });
 
-/** Figures. */
-@ApiGroup()
-export class AdminFiguresController {
-  constructor(
-    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
-    @Inject(AdminAccess) private readonly access: AdminAccess,
-    @Inject(SagaRates) private readonly figures: SagaRates,
-  ) {}
+/** What the sagas of this process are, and figures of all sagas. */
+export class AdminFiguresController extends AdminController {
+  @Inject(SagaRates) private readonly figures!: SagaRates;
+  @Inject(SagaViews) private readonly views!: SagaViews;
 
   @Get('context')
-  @SafeHeaders()
   @Route({
     summary: 'Returns the current operator and the sagas that this operator may see',
     answer: AdminContextDto,
@@ -56,8 +50,17 @@ export class AdminFiguresController {
     };
   }
 
+  @Get('definitions')
+  @Route({
+    summary: 'Returns the definitions of the sagas of this process, by name',
+    answer: [DefinitionDto],
+  })
+  async definitions(@Req() request: unknown): Promise<AdminDefinition[]> {
+    await this.access.demand({ kind: 'look' }, request);
+    return this.access.visible(await this.views.definitions(), ({ name }) => name, request);
+  }
+
   @Get('stats')
-  @SafeHeaders()
   @Route({
     summary: 'Returns the counts of unfinished sagas by name and status, the due sagas, and the outbox',
     answer: StatsDto,
@@ -74,7 +77,6 @@ export class AdminFiguresController {
   }
 
   @Get('rates')
-  @SafeHeaders()
   @Route({
     summary: 'Returns counts, results and durations of the sagas that were started recently',
     query: {

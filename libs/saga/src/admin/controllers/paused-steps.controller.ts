@@ -1,12 +1,11 @@
-import { Body, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
+import { Body, Get, Param, Post, Query, Req } from '@nestjs/common';
 import type { Page } from '../../nest/calls/saga-filter.js';
 import type { PausedStep } from '../../nest/views/paused-step.js';
-import { AdminAccess, askedAction } from '../admin-access.js';
-import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup, dto, field } from '../api-docs.js';
-import { Route, WHO } from '../dto/error.dto.js';
+import { askedAction } from '../admin-access.js';
+import { dto, field } from '../api-docs.js';
+import { type ActionAnswer, ActionAnswerDto, OperatorDto } from '../dto/action.dto.js';
+import { AdminController, Route } from '../route.js';
 import { readBody } from '../read-body.js';
-import { SafeHeaders } from '../safe-headers.decorator.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
 
 /** A paused step, and what the operator who looks may do with it. */
@@ -30,24 +29,17 @@ const PausedStepsDto = dto<Pick<Page<AdminPausedStep>, 'items' | 'unreachable'>>
   unreachable: field.optional(field.texts('The shards that could not be reached: their pauses are missing.')),
 });
 
-const OperatorOfStepDto = dto<typeof WHO>('OperatorOfStepDto', WHO);
-
-const StepDoneDto = dto<{ done: true }>('StepDoneDto', { done: field.flag() });
-
-const STEP = { saga: 'The name of the saga.', step: 'The name of the step.' };
+/** A call on a step. */
+const STEP_CALL = {
+  params: { saga: 'The name of the saga.', step: 'The name of the step.' },
+  ...{ body: OperatorDto, answer: ActionAnswerDto, errors: [400, 404, 415] },
+};
 /** So many pauses that are over, at most. */
 const MOST_RESUMED = 100;
 
 /** The steps that are paused for all sagas of a name. */
-@ApiGroup()
-export class AdminPausedStepsController {
-  constructor(
-    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
-    @Inject(AdminAccess) private readonly access: AdminAccess,
-  ) {}
-
+export class AdminPausedStepsController extends AdminController {
   @Get()
-  @SafeHeaders()
   @Route({
     summary: 'Returns the paused steps; with `?resumed=true` also the last pauses that are over',
     answer: PausedStepsDto,
@@ -61,34 +53,30 @@ export class AdminPausedStepsController {
   }
 
   @Post(':saga/:step/pause')
-  @HttpCode(200)
-  @SafeHeaders()
   @Route({
     summary: 'Pauses a step of all sagas of a name: no attempt of it begins until it is resumed',
-    ...{ params: STEP, body: OperatorOfStepDto, answer: StepDoneDto, errors: [400, 404, 415] },
+    ...STEP_CALL,
   })
   async pause(
     @Param() { saga, step }: Record<'saga' | 'step', string>,
     @Body() body: unknown,
     @Req() request: unknown,
-  ): Promise<{ done: true }> {
+  ): Promise<ActionAnswer> {
     await this.access.demand({ ...askedAction('pauseStep', body), saga, step }, request);
     await this.admin.sagas.pauseStep(saga, step, await this.whoOf(body, request));
     return { done: true };
   }
 
   @Post(':saga/:step/resume')
-  @HttpCode(200)
-  @SafeHeaders()
   @Route({
     summary: 'Resumes a paused step: the sagas that wait for it continue',
-    ...{ params: STEP, body: OperatorOfStepDto, answer: StepDoneDto, errors: [400, 404, 415] },
+    ...STEP_CALL,
   })
   async resume(
     @Param() { saga, step }: Record<'saga' | 'step', string>,
     @Body() body: unknown,
     @Req() request: unknown,
-  ): Promise<{ done: true }> {
+  ): Promise<ActionAnswer> {
     await this.access.demand({ ...askedAction('resumeStep', body), saga, step }, request);
     await this.admin.sagas.resumeStep(saga, step, await this.whoOf(body, request));
     return { done: true };

@@ -4,14 +4,10 @@ import type { RollbackPlan } from '../../nest/views/rollback-plan.js';
 import type { Page } from '../../nest/calls/saga-filter.js';
 import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
 import { PAGE_SIZE } from '../../shared/page-size.js';
-import { AdminAccess } from '../admin-access.js';
-import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup } from '../api-docs.js';
 import { MayLook } from '../may-look.guard.js';
-import { Route } from '../dto/error.dto.js';
+import { AdminController, Route } from '../route.js';
 import { DrawingDto, HistoryEntryDto, RollbackPlanDto, SagaDto, SagaPageDto } from '../dto/saga.dto.js';
 import { type QueryString, readListQuery, readWait, sagaOf } from '../read-query.js';
-import { SafeHeaders } from '../safe-headers.decorator.js';
 import {
   type AdminHistoryEntry,
   type AdminSaga,
@@ -22,17 +18,11 @@ import {
 import type { SagaDrawing } from '../saga-drawing.js';
 
 /** Looking at sagas. */
-@ApiGroup()
-export class AdminSagasController {
-  constructor(
-    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
-    @Inject(AdminAccess) private readonly access: AdminAccess,
-    @Inject(SagaViews) private readonly views: SagaViews,
-  ) {}
+export class AdminSagasController extends AdminController {
+  @Inject(SagaViews) private readonly views!: SagaViews;
 
   /** Newest first, a page at a time; those that may not be looked at are left out of it. */
   @Get()
-  @SafeHeaders()
   @Route({
     summary: 'Lists sagas, newest first, one page at a time',
     query: {
@@ -72,7 +62,6 @@ export class AdminSagasController {
   }
 
   @Get(':id')
-  @SafeHeaders()
   @Route({
     summary: 'Returns one saga, redacted. With `wait`, once it has ended or needs attention',
     params: { id: "The saga's id." },
@@ -94,7 +83,6 @@ export class AdminSagasController {
 
   @Sse(':id/events')
   @UseGuards(MayLook)
-  @SafeHeaders()
   @Route({
     summary:
       'Sends the saga as server-sent events: as it is now, then each later state, until it has ended. The newest state counts: those in between may be left out',
@@ -107,7 +95,6 @@ export class AdminSagasController {
   }
 
   @Get(':id/history')
-  @SafeHeaders()
   @Route({
     summary: 'Returns the operator actions on a saga, oldest first',
     params: { id: "The saga's id." },
@@ -119,7 +106,6 @@ export class AdminSagasController {
   }
 
   @Get(':id/rollback')
-  @SafeHeaders()
   @Route({
     summary: 'Returns the compensations that cancelling or undoing a saga would run. Runs none of them',
     params: { id: "The saga's id." },
@@ -131,7 +117,6 @@ export class AdminSagasController {
   }
 
   @Get(':id/graph')
-  @SafeHeaders()
   @Route({
     summary: 'Returns the graph that a saga uses, with the positions of its steps',
     params: { id: "The saga's id." },

@@ -1,15 +1,14 @@
-import { Body, Get, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
+import { Body, Get, Param, Post, Req } from '@nestjs/common';
 import { isKey } from '../../engine/payload/storable-key.js';
 import { SagaNotFoundError } from '../../errors.js';
 import type { ScheduleStatus } from '../../nest/views/schedule-status.js';
 import { shown } from '../../shared/shown-value.js';
-import { AdminAccess, askedAction } from '../admin-access.js';
+import { askedAction } from '../admin-access.js';
 import type { OperatorAction } from '../admin.options.js';
-import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup, dto, field } from '../api-docs.js';
-import { Route, WHO } from '../dto/error.dto.js';
+import { dto, field } from '../api-docs.js';
+import { type ActionAnswer, ActionAnswerDto, OperatorDto } from '../dto/action.dto.js';
+import { AdminController, Route } from '../route.js';
 import { readBody } from '../read-body.js';
-import { SafeHeaders } from '../safe-headers.decorator.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
 
 /** A schedule, and what the operator who looks may do with it. */
@@ -37,24 +36,17 @@ const ScheduleDto = dto<AdminSchedule>('ScheduleDto', {
   actions: field.texts('The actions that this operator may take now.'),
 });
 
-const OperatorOfScheduleDto = dto<typeof WHO>('OperatorOfScheduleDto', WHO);
-
-const ScheduleDoneDto = dto<{ done: true }>('ScheduleDoneDto', { done: field.flag() });
-
 const TriggeredDto = dto<{ id: string }>('TriggeredDto', { id: field.text('The id of the saga.') });
 
-const SAGA = { saga: 'The name of the saga.' };
+/** A call on a schedule. */
+const SCHEDULE_CALL = {
+  params: { saga: 'The name of the saga.' },
+  ...{ body: OperatorDto, answer: ActionAnswerDto, errors: [400, 404, 415] },
+};
 
 /** The schedules of sagas. */
-@ApiGroup()
-export class AdminSchedulesController {
-  constructor(
-    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
-    @Inject(AdminAccess) private readonly access: AdminAccess,
-  ) {}
-
+export class AdminSchedulesController extends AdminController {
   @Get()
-  @SafeHeaders()
   @Route({ summary: 'Returns the schedules, with their last and next runs', answer: [ScheduleDto] })
   async list(@Req() request: unknown): Promise<AdminSchedule[]> {
     await this.access.demand({ kind: 'look' }, request);
@@ -64,17 +56,15 @@ export class AdminSchedulesController {
   }
 
   @Post(':saga/pause')
-  @HttpCode(200)
-  @SafeHeaders()
   @Route({
     summary: 'Pauses a schedule: it starts no saga until it is resumed',
-    ...{ params: SAGA, body: OperatorOfScheduleDto, answer: ScheduleDoneDto, errors: [400, 404, 415] },
+    ...SCHEDULE_CALL,
   })
   async pause(
     @Param('saga') saga: string,
     @Body() body: unknown,
     @Req() request: unknown,
-  ): Promise<{ done: true }> {
+  ): Promise<ActionAnswer> {
     const { by, reason } = await this.allowed('pause', saga, body, request);
     const operator = await this.access.operator(request, by);
     await this.admin.sagas.pauseSchedule(saga, withoutUndefined({ by: operator, reason: reason as string }));
@@ -82,28 +72,24 @@ export class AdminSchedulesController {
   }
 
   @Post(':saga/resume')
-  @HttpCode(200)
-  @SafeHeaders()
   @Route({
     summary: 'Resumes a paused schedule, from its next time',
-    ...{ params: SAGA, body: OperatorOfScheduleDto, answer: ScheduleDoneDto, errors: [400, 404, 415] },
+    ...SCHEDULE_CALL,
   })
   async resume(
     @Param('saga') saga: string,
     @Body() body: unknown,
     @Req() request: unknown,
-  ): Promise<{ done: true }> {
+  ): Promise<ActionAnswer> {
     await this.allowed('resume', saga, body, request);
     await this.admin.sagas.resumeSchedule(saga);
     return { done: true };
   }
 
   @Post(':saga/trigger')
-  @HttpCode(200)
-  @SafeHeaders()
   @Route({
     summary: 'Starts the saga of a schedule now, beside its times',
-    ...{ params: SAGA, body: OperatorOfScheduleDto, answer: TriggeredDto, errors: [400, 404, 409, 415] },
+    ...{ ...SCHEDULE_CALL, answer: TriggeredDto, errors: [400, 404, 409, 415] },
   })
   async trigger(
     @Param('saga') saga: string,

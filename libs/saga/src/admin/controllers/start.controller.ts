@@ -1,14 +1,12 @@
-import { Body, HttpCode, Inject, NotFoundException, Post, Req } from '@nestjs/common';
+import { Body, NotFoundException, Post, Req } from '@nestjs/common';
 import { SagaDefinitionError, SagaValidationError } from '../../errors.js';
 import type { StartOptions } from '../../nest/calls/start-options.js';
 import { shown } from '../../shared/shown-value.js';
-import { AdminAccess, askedAction } from '../admin-access.js';
-import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup, dto, field } from '../api-docs.js';
-import { Route } from '../dto/error.dto.js';
+import { askedAction } from '../admin-access.js';
+import { dto, field } from '../api-docs.js';
+import { AdminController, Route } from '../route.js';
 import { readBody } from '../read-body.js';
 import { readTime, sagaOf } from '../read-query.js';
-import { SafeHeaders } from '../safe-headers.decorator.js';
 
 const FIELDS = ['id', 'correlationId', 'priority', 'delay', 'startAt', 'tags'] as const;
 
@@ -43,16 +41,8 @@ const StartAnswerDto = dto<StartAnswer>('StartAnswerDto', {
 });
 
 /** Starting sagas by their names, for programs in any language. */
-@ApiGroup()
-export class AdminStartController {
-  constructor(
-    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
-    @Inject(AdminAccess) private readonly access: AdminAccess,
-  ) {}
-
+export class AdminStartController extends AdminController {
   @Post()
-  @HttpCode(200)
-  @SafeHeaders()
   @Route({
     summary:
       'Starts a saga. The same id or correlation id again returns the same saga, which is started once',

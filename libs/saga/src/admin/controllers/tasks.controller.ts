@@ -1,14 +1,11 @@
-import { Get, Inject, Query, Req } from '@nestjs/common';
+import { Get, Query, Req } from '@nestjs/common';
 import { DECISION_CALLS, type DecisionCall } from '../../engine/ports/call-table.js';
 import type { Page } from '../../nest/calls/saga-filter.js';
 import type { ApprovalTask, TaskApproval } from '../../nest/views/approval-task.js';
 import { PAGE_SIZE } from '../../shared/page-size.js';
-import { AdminAccess } from '../admin-access.js';
-import { AdminRuntime } from '../admin.runtime.js';
-import { ApiGroup, dto, field } from '../api-docs.js';
-import { Route } from '../dto/error.dto.js';
+import { dto, field } from '../api-docs.js';
+import { AdminController, Route } from '../route.js';
 import { type QueryString, readTaskQuery, sagaOf } from '../read-query.js';
-import { SafeHeaders } from '../safe-headers.decorator.js';
 
 /** A step that waits for approval, and what the operator who looks may do with it. */
 export interface AdminTask extends ApprovalTask {
@@ -42,16 +39,9 @@ const TaskPageDto = dto<Omit<Page<AdminTask>, 'asOf'>>('TaskPageDto', {
 });
 
 /** The steps that wait for approval. */
-@ApiGroup()
-export class AdminTasksController {
-  constructor(
-    @Inject(AdminRuntime) private readonly admin: AdminRuntime,
-    @Inject(AdminAccess) private readonly access: AdminAccess,
-  ) {}
-
+export class AdminTasksController extends AdminController {
   /** Oldest first, a page at a time; those of sagas that may not be looked at are left out of it. */
   @Get()
-  @SafeHeaders()
   @Route({
     summary: 'Lists the steps that wait for approval, oldest first, one page at a time',
     query: {

@@ -1,102 +1,93 @@
+import type { Type } from '@nestjs/common';
 import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
-import { BULK_ACTIONS, type CallName, factsOf } from '../../engine/ports/call-table.js';
-import { ApiField } from '../api-docs.js';
+import { BULK_ACTIONS, callerOptionsOf, type CallName, factsOf } from '../../engine/ports/call-table.js';
+import type { BulkResult } from '../../nest/calls/bulk-edit.js';
+import { dto, field, type FieldDoc } from '../api-docs.js';
 
 /** The state that the operator saw. In any other state, nothing happens and the response is 409. */
-export class ExpectsDto {
-  @ApiField({ required: false, enum: SAGA_STATUSES }) status?: string;
-  @ApiField({ required: false, type: 'integer', description: 'The revision that `GET` returned.' })
-  revision?: number;
-}
+const ExpectsDto = dto<{ status?: string; revision?: number }>('ExpectsDto', {
+  status: field.optional(field.oneOf(SAGA_STATUSES)),
+  revision: field.optional(field.whole('The revision that `GET` returned.')),
+});
 
-/** The fields that every action accepts. */
-export class OperatorDto {
-  @ApiField({ required: false, description: 'The reason. It is kept in the history.' }) reason?: string;
-  @ApiField({
-    required: false,
-    description: 'The operator. Ignored if the application identifies the operator.',
-  })
-  by?: string;
-  @ApiField({ required: false, type: ExpectsDto }) expects?: ExpectsDto;
-}
-
-/** The fields of the body of a decision, beside those of its call. */
-class DecisionDto {
-  @ApiField({
-    required: false,
-    description: 'The operator. Ignored if the application identifies the operator.',
-  })
-  by?: string;
-}
+/** What calls take of their callers. */
+const CALLER = {
+  reason: field.optional(field.text('The reason. It is kept in the history.')),
+  by: field.optional(field.text('The operator. Ignored if the application identifies the operator.')),
+  expects: field.optional(field.one(ExpectsDto)),
+};
 
 const TYPES = { text: 'string', step: 'string', time: 'string', flag: 'boolean', json: 'object' } as const;
 
 /** The class of the body of a call: the fields are those of the table. */
-export function bodyOf(name: CallName): new () => object {
-  const { decides, sends, options } = factsOf(name);
-  const base = sends ? Object : decides ? DecisionDto : OperatorDto;
-  if (Object.keys(options).length === 0) return base;
-  const body = class extends base {};
-  Object.defineProperty(body, 'name', { value: `${name[0]!.toUpperCase()}${name.slice(1)}Dto` });
-  for (const [option, { type, about, example, required = false }] of Object.entries(options))
-    ApiField({
-      type: TYPES[type],
-      required,
-      ...(about && { description: about }),
-      ...(example && { example }),
-    })(body.prototype, option);
-  return body;
+export function bodyOf(name: CallName): Type {
+  const fields: Record<string, FieldDoc> = {};
+  for (const [option, { type, about, example, required = false }] of Object.entries(factsOf(name).options))
+    fields[option] = { type: TYPES[type], required, description: about, example };
+  for (const option of callerOptionsOf(name)) fields[option] = CALLER[option];
+  return dto<Record<string, never>>(`${name[0]!.toUpperCase()}${name.slice(1)}Dto`, fields);
 }
 
-/** The action was done, or it waits for the approval of further operators. */
-export class ActionAnswerDto {
-  @ApiField({}) done!: boolean;
-  @ApiField({ required: false, type: 'integer' }) approvals?: number;
-  @ApiField({ required: false, type: 'integer' }) needed?: number;
-}
+/** The body of a call on a schedule, or on a step of all sagas. */
+export const OperatorDto = dto<{ reason?: string; by?: string }>('OperatorDto', {
+  reason: CALLER.reason,
+  by: CALLER.by,
+});
 
-export class BulkFilterDto {
-  @ApiField({ example: 'place-order' }) saga!: string;
-  @ApiField({ required: false, enum: SAGA_STATUSES, isArray: true }) status?: string[];
-  @ApiField({ required: false, type: 'object', additionalProperties: { type: 'string' } }) tags?: Record<
-    string,
-    string
-  >;
-  @ApiField({ required: false, format: 'date-time' }) createdAfter?: string;
-  @ApiField({ required: false, format: 'date-time' }) createdBefore?: string;
-  @ApiField({ required: false }) step?: string;
-  @ApiField({ required: false }) waitingFor?: string;
-  @ApiField({ required: false }) overdue?: boolean;
-  @ApiField({ required: false }) errorCode?: string;
-}
+/** Done, or waiting for so many operators to say the same. */
+export type ActionAnswer =
+  | { readonly done: true }
+  | { readonly done: false; readonly approvals: number; readonly needed: number };
 
-export class BulkDto {
-  @ApiField({ enum: BULK_ACTIONS }) action!: string;
-  @ApiField({ type: BulkFilterDto }) filter!: BulkFilterDto;
-  @ApiField({ default: true, required: false, description: 'If true, only counts the sagas that match.' })
-  dryRun?: boolean;
-  @ApiField({ required: false, type: 'integer', minimum: 1, maximum: 1_000, default: 1_000 }) limit?: number;
-  @ApiField({ required: false }) reason?: string;
-  @ApiField({
-    required: false,
-    description: 'The operator. Ignored if the application identifies the operator.',
-  })
-  by?: string;
-}
+export const ActionAnswerDto = dto<{ done: boolean; approvals?: number; needed?: number }>(
+  'ActionAnswerDto',
+  {
+    done: field.flag('False: it waits for the approval of further operators.'),
+    approvals: field.optional(field.whole()),
+    needed: field.optional(field.whole()),
+  },
+);
 
-export class BulkAnswerDto {
-  @ApiField({ type: 'integer' }) matched!: number;
-  @ApiField({ type: 'integer' }) done!: number;
-  @ApiField({
-    type: 'integer',
-    description: 'The number of sagas whose action now waits for a second operator.',
-  })
-  proposed!: number;
-  @ApiField({
-    type: 'object',
-    isArray: true,
-    description: 'The sagas that were not changed: the id and the error of each.',
-  })
-  failed!: readonly object[];
-  @ApiField({ description: 'Whether more sagas match than the limit.' }) more!: boolean;
-}
+/** In one request. */
+export const MOST_SAGAS = 1_000;
+
+const FILTER = {
+  saga: field.text(undefined, 'place-order'),
+  status: field.optional({ enum: SAGA_STATUSES, isArray: true }),
+  tags: field.optional(field.tags()),
+  createdAfter: field.optional(field.time()),
+  createdBefore: field.optional(field.time()),
+  step: field.optional(field.text()),
+  waitingFor: field.optional(field.text()),
+  overdue: field.optional(field.flag()),
+  errorCode: field.optional(field.text()),
+};
+
+/** The fields of the filter of a bulk action. */
+export const BULK_FILTERS = Object.keys(FILTER) as (keyof typeof FILTER)[];
+
+const BULK = {
+  action: field.oneOf(BULK_ACTIONS),
+  filter: field.one(dto<typeof FILTER>('BulkFilterDto', FILTER)),
+  dryRun: field.optional({
+    ...field.flag('If true, only counts the sagas that match.'),
+    default: true,
+  }),
+  limit: field.optional({ ...field.whole(), minimum: 1, maximum: MOST_SAGAS, default: MOST_SAGAS }),
+  reason: CALLER.reason,
+  by: CALLER.by,
+};
+
+/** The fields of the body of a bulk action. */
+export const BULK_FIELDS = Object.keys(BULK) as (keyof typeof BULK)[];
+
+export const BulkDto = dto<typeof BULK>('BulkDto', BULK);
+
+export const BulkAnswerDto = dto<BulkResult>('BulkAnswerDto', {
+  matched: field.whole(),
+  done: field.whole(),
+  proposed: field.whole('The number of sagas whose action now waits for a second operator.'),
+  failed: field.objects('The sagas that were not changed: the id and the error of each.'),
+  more: field.flag('Whether more sagas match than the limit.'),
+  unreachable: field.optional(field.texts('The shards that could not be reached: their sagas are missing.')),
+});
