@@ -1,7 +1,8 @@
 import { applyDecorators, Header, HttpCode, Inject, type Type } from '@nestjs/common';
 import { AdminAccess } from './admin-access.js';
 import { AdminRuntime } from './admin.runtime.js';
-import { dto, field, type FieldDoc, swagger } from './api-docs.js';
+import { dto, field, swagger } from './api-docs.js';
+import type { QueryTable } from './query.js';
 
 /** Allows no other origin, nothing inline and no frame. */
 const POLICY = [
@@ -32,7 +33,7 @@ export function SafeHeaders(): MethodDecorator {
 /** What a route is. One with a body is an action. */
 export interface RouteDoc {
   readonly summary: string;
-  readonly query?: Readonly<Record<string, FieldDoc>>;
+  readonly query?: QueryTable;
   readonly params?: Readonly<Record<string, string>>;
   readonly body?: Type;
   readonly answer?: Type | readonly [Type];
@@ -73,7 +74,7 @@ function docsOf({
   const { ApiOperation, ApiQuery, ApiParam, ApiBody, ApiOkResponse, ApiResponse, ApiHeader } = swagger;
   return [
     ApiOperation({ summary }),
-    ...Object.entries(query).map(([name, field]) => ApiQuery({ required: false, ...field, name } as object)),
+    ...Object.entries(query).map(([name, { doc }]) => ApiQuery({ required: false, ...doc, name } as object)),
     ...Object.entries(params).map(([name, description]) => ApiParam({ name, description })),
     ...(body
       ? [

@@ -1,13 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { textOfProblems } from '../shared/diagnostic.js';
-import { SagaValidationError } from '../errors.js';
 import type { SagaRate, StepRate } from '../store/postgres/read/postgres-rates.js';
 import { AdminRuntime } from './admin.runtime.js';
-import { type QueryString, readCount, readOne, refuseUnknown } from './read-query.js';
-
-/** In hours. */
-export const LONGEST_RATES = 24 * 31;
-export const MOST_BUCKETS = 60;
 
 export interface RatesAsked {
   readonly saga?: string;
@@ -39,22 +32,6 @@ export interface RateBucket {
 @Injectable()
 export class SagaRates {
   constructor(@Inject(AdminRuntime) private readonly admin: AdminRuntime) {}
-
-  /** @throws SagaValidationError naming everything that is wrong at once */
-  read(query: QueryString): RatesAsked {
-    const problems: string[] = [];
-    const refuse = (problem: string): undefined => void problems.push(problem);
-    refuseUnknown(query, ['saga', 'hours', 'buckets'], refuse);
-    const saga = readOne('saga', query, refuse);
-    const asked = {
-      ...(saga !== undefined && { saga }),
-      hours: readCount('hours', readOne('hours', query, refuse), [1, LONGEST_RATES], 24, refuse),
-      buckets: readCount('buckets', readOne('buckets', query, refuse), [1, MOST_BUCKETS], 24, refuse),
-    };
-    if (problems.length > 0)
-      throw new SagaValidationError(`The query is invalid: ${textOfProblems(problems)}`);
-    return asked;
-  }
 
   async rates({ saga, hours, buckets: count }: RatesAsked): Promise<Rates> {
     const { engine, rates } = await this.admin.ready();

@@ -3,9 +3,9 @@ import type { SagaStats } from '../../nest/views/saga-stats.js';
 import { dto, field } from '../api-docs.js';
 import { AdminController, Route } from '../route.js';
 import { DefinitionDto, RatesDto, StatsDto } from '../dto/figures.dto.js';
-import { type QueryString, sagaOf } from '../read-query.js';
+import { parameter, readQuery, sagaOf } from '../query.js';
 import type { AdminDefinition } from '../saga-drawing.js';
-import { LONGEST_RATES, MOST_BUCKETS, type Rates, SagaRates } from '../saga-rates.js';
+import { type Rates, SagaRates } from '../saga-rates.js';
 import { SagaViews } from '../saga-views.js';
 
 /** What the dashboard has to know of the application, and of who looks. */
@@ -24,6 +24,15 @@ const AdminContextDto = dto<AdminContext>('AdminContextDto', {
   sagas: field.texts('The names of the sagas that this operator may see.'),
   bulk: field.flag('Whether this operator may act on all sagas that match a filter.'),
 });
+
+/** The longest time of rates, in hours. */
+const LONGEST_RATES = 24 * 31;
+const MOST_BUCKETS = 60;
+const RATES_QUERY = {
+  saga: parameter.text('Only this saga, with the figures of its steps.'),
+  hours: parameter.count(1, LONGEST_RATES, 24),
+  buckets: parameter.count(1, MOST_BUCKETS, 24),
+};
 
 /** What the sagas of this process are, and figures of all sagas. */
 export class AdminFiguresController extends AdminController {
@@ -79,18 +88,13 @@ export class AdminFiguresController extends AdminController {
   @Get('rates')
   @Route({
     summary: 'Returns counts, results and durations of the sagas that were started recently',
-    query: {
-      saga: { description: 'Only this saga, with the figures of its steps.' },
-      hours: { type: 'integer', minimum: 1, maximum: LONGEST_RATES, default: 24 },
-      buckets: { type: 'integer', minimum: 1, maximum: MOST_BUCKETS, default: 24 },
-    },
+    query: RATES_QUERY,
     answer: RatesDto,
     errors: [400],
   })
   async rates(@Query() query: unknown, @Req() request: unknown): Promise<Rates> {
     await this.access.demand({ kind: 'look', ...sagaOf(query) }, request);
-    const asked = this.figures.read(query as QueryString);
-    const rates = await this.figures.rates(asked);
+    const rates = await this.figures.rates(readQuery(RATES_QUERY, query));
     const names = rates.buckets.flatMap(({ sagas }) => sagas.map((one) => one.saga));
     const seen = new Set(await this.access.visible(names, (name) => name, request));
     const buckets = rates.buckets.map((bucket) => ({

@@ -2,12 +2,10 @@ import { Get, Inject, Param, Query, Req, Sse, UseGuards } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import type { RollbackPlan } from '../../nest/views/rollback-plan.js';
 import type { Page } from '../../nest/calls/saga-filter.js';
-import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
-import { PAGE_SIZE } from '../../shared/page-size.js';
 import { MayLook } from '../may-look.guard.js';
 import { AdminController, Route } from '../route.js';
 import { DrawingDto, HistoryEntryDto, RollbackPlanDto, SagaDto, SagaPageDto } from '../dto/saga.dto.js';
-import { type QueryString, readListQuery, readWait, sagaOf } from '../read-query.js';
+import { PAGE_QUERY, parameter, readQuery, sagaOf } from '../query.js';
 import {
   type AdminHistoryEntry,
   type AdminSaga,
@@ -17,6 +15,31 @@ import {
 } from '../saga-views.js';
 import type { SagaDrawing } from '../saga-drawing.js';
 
+const LIST_QUERY = {
+  saga: parameter.text('The name of a saga.'),
+  status: parameter.statuses(),
+  search: parameter.text('A complete id or a complete correlation id.'),
+  tag: parameter.tags(),
+  createdAfter: parameter.time('Created at this time or later.'),
+  createdBefore: parameter.time('Created before this time.'),
+  endedAfter: parameter.time('Ended at this time or later.'),
+  endedBefore: parameter.time('Ended before this time.'),
+  step: parameter.text('A step at which the saga stands: in progress, next, waiting or failed.'),
+  waitingFor: parameter.text('The name of a signal that a step waits for.'),
+  overdue: parameter.flag('Whether the saga is, or ended, past its `sla`.'),
+  errorCode: parameter.text('The code of the error of the failure, or of a recent attempt.'),
+  ...PAGE_QUERY,
+};
+
+/** The longest time (ms) for which a request waits for a saga. */
+const LONGEST_WAIT = 60_000;
+const WAIT_QUERY = {
+  wait: parameter.duration(
+    LONGEST_WAIT,
+    'How long to wait for the end of the saga, 60s at most. Then the saga is returned as it is.',
+  ),
+};
+
 /** Looking at sagas. */
 export class AdminSagasController extends AdminController {
   @Inject(SagaViews) private readonly views!: SagaViews;
@@ -25,34 +48,17 @@ export class AdminSagasController extends AdminController {
   @Get()
   @Route({
     summary: 'Lists sagas, newest first, one page at a time',
-    query: {
-      saga: { description: 'The name of a saga.' },
-      status: {
-        description: `needs-attention (stuck, suspended or paused), or a comma-separated list of: ${SAGA_STATUSES.join(', ')}.`,
-      },
-      search: { description: 'A complete id or a complete correlation id.' },
-      tag: {
-        type: 'string',
-        isArray: true,
-        description: 'A tag as key:value. If given several times, a saga must have all of the tags.',
-      },
-      createdAfter: { format: 'date-time', description: 'Created at this time or later.' },
-      createdBefore: { format: 'date-time', description: 'Created before this time.' },
-      endedAfter: { format: 'date-time', description: 'Ended at this time or later.' },
-      endedBefore: { format: 'date-time', description: 'Ended before this time.' },
-      step: { description: 'A step at which the saga stands: in progress, next, waiting or failed.' },
-      waitingFor: { description: 'The name of a signal that a step waits for.' },
-      overdue: { type: 'boolean', description: 'Whether the saga is, or ended, past its `sla`.' },
-      errorCode: { description: 'The code of the error of the failure, or of a recent attempt.' },
-      limit: { type: 'integer', minimum: 1, maximum: PAGE_SIZE.longestOverRest, default: PAGE_SIZE.usual },
-      cursor: { description: 'The `next` of the previous page.' },
-    },
+    query: LIST_QUERY,
     answer: SagaPageDto,
     errors: [400],
   })
   async list(@Query() query: unknown, @Req() request: unknown): Promise<Page<AdminSummary>> {
     await this.access.demand({ kind: 'look', ...sagaOf(query) }, request);
-    const { search, ...filter } = readListQuery(query as QueryString);
+    const { search, tag: tags, endedAfter, endedBefore, ...given } = readQuery(LIST_QUERY, query);
+    const filter = {
+      ...{ ...given, tags },
+      ...((endedAfter || endedBefore) && { endedAt: { from: endedAfter, to: endedBefore } }),
+    };
     const page =
       search === undefined
         ? await this.admin.sagas.find(filter)
@@ -65,18 +71,12 @@ export class AdminSagasController extends AdminController {
   @Route({
     summary: 'Returns one saga, redacted. With `wait`, once it has ended or needs attention',
     params: { id: "The saga's id." },
-    query: {
-      wait: {
-        example: '30s',
-        description:
-          'How long to wait for the end of the saga, 60s at most. Then the saga is returned as it is.',
-      },
-    },
+    query: WAIT_QUERY,
     answer: SagaDto,
     errors: [400, 404],
   })
   async one(@Param('id') id: string, @Query() query: unknown, @Req() request: unknown): Promise<AdminSaga> {
-    const timeout = readWait(query as QueryString);
+    const { wait: timeout } = readQuery(WAIT_QUERY, query);
     if (timeout !== undefined) await this.views.settled(id, timeout, request);
     return this.views.saga(id, request);
   }

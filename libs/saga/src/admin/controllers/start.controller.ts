@@ -1,4 +1,6 @@
 import { Body, NotFoundException, Post, Req } from '@nestjs/common';
+import { OptionReader, required } from '../../definition/options/option-reader.js';
+import { withoutProblems } from '../../definition/options/read-options.js';
 import { SagaDefinitionError, SagaValidationError } from '../../errors.js';
 import type { StartOptions } from '../../nest/calls/start-options.js';
 import { shown } from '../../shared/shown-value.js';
@@ -6,7 +8,7 @@ import { askedAction } from '../admin-access.js';
 import { dto, field } from '../api-docs.js';
 import { AdminController, Route } from '../route.js';
 import { readBody } from '../read-body.js';
-import { readTime, sagaOf } from '../read-query.js';
+import { isoTime, sagaOf } from '../query.js';
 
 const FIELDS = ['id', 'correlationId', 'priority', 'delay', 'startAt', 'tags'] as const;
 
@@ -75,8 +77,8 @@ function checkExists(find: () => unknown): void {
   }
 }
 
-function timeOf(given: unknown): Date | undefined {
-  return readTime('startAt', typeof given === 'string' ? given : shown(given), (problem) => {
-    throw new SagaValidationError(`${problem}.`);
-  });
+function timeOf(given: unknown): Date {
+  return withoutProblems('The body', SagaValidationError, (report) =>
+    required(isoTime).read(given as string, 'startAt', new OptionReader(report)),
+  );
 }

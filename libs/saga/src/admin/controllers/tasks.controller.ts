@@ -2,10 +2,9 @@ import { Get, Query, Req } from '@nestjs/common';
 import { DECISION_CALLS, type DecisionCall } from '../../engine/ports/call-table.js';
 import type { Page } from '../../nest/calls/saga-filter.js';
 import type { ApprovalTask, TaskApproval } from '../../nest/views/approval-task.js';
-import { PAGE_SIZE } from '../../shared/page-size.js';
 import { dto, field } from '../api-docs.js';
 import { AdminController, Route } from '../route.js';
-import { type QueryString, readTaskQuery, sagaOf } from '../read-query.js';
+import { PAGE_QUERY, parameter, readQuery, sagaOf } from '../query.js';
 
 /** A step that waits for approval, and what the operator who looks may do with it. */
 export interface AdminTask extends ApprovalTask {
@@ -38,29 +37,27 @@ const TaskPageDto = dto<Omit<Page<AdminTask>, 'asOf'>>('TaskPageDto', {
   unreachable: field.optional(field.texts('The shards that could not be reached: their steps are missing.')),
 });
 
+const TASK_QUERY = {
+  saga: parameter.text('The name of a saga.'),
+  step: parameter.text('The name of a step.'),
+  tag: parameter.tags(),
+  ...PAGE_QUERY,
+};
+
 /** The steps that wait for approval. */
 export class AdminTasksController extends AdminController {
   /** Oldest first, a page at a time; those of sagas that may not be looked at are left out of it. */
   @Get()
   @Route({
     summary: 'Lists the steps that wait for approval, oldest first, one page at a time',
-    query: {
-      saga: { description: 'The name of a saga.' },
-      step: { description: 'The name of a step.' },
-      tag: {
-        type: 'string',
-        isArray: true,
-        description: 'A tag as key:value. If given several times, a saga must have all of the tags.',
-      },
-      limit: { type: 'integer', minimum: 1, maximum: PAGE_SIZE.longestOverRest, default: PAGE_SIZE.usual },
-      cursor: { description: 'The `next` of the previous page.' },
-    },
+    query: TASK_QUERY,
     answer: TaskPageDto,
     errors: [400],
   })
   async list(@Query() query: unknown, @Req() request: unknown): Promise<Page<AdminTask>> {
     await this.access.demand({ kind: 'look', ...sagaOf(query) }, request);
-    const page = await this.admin.sagas.tasks(readTaskQuery(query as QueryString));
+    const { tag: tags, ...filter } = readQuery(TASK_QUERY, query);
+    const page = await this.admin.sagas.tasks({ ...filter, tags });
     const items = await this.access.visible(page.items, ({ saga }) => saga, request);
     return { ...page, items: await Promise.all(items.map((one) => this.withActions(one, request))) };
   }
