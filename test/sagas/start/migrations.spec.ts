@@ -131,7 +131,7 @@ describe('a schema that another build of this package made', () => {
     await dataSource.destroy();
   }
   const made = (name: string, up: string[], marked: string, schema: string) =>
-    new (migrationOf(name, () => ({ up, down: [] }), marked, schema))() as object as SagaMigration;
+    new (migrationOf(name, up, marked, schema))() as object as SagaMigration;
   const refusal = (schema: string, given: SagaModuleOptions = {}) =>
     startIn(schema, given).then(
       () => undefined,
@@ -143,7 +143,7 @@ describe('a schema that another build of this package made', () => {
     async (own) => {
       const schema = `other_${own}`;
       const up = [
-        ...createSagaTables(schema).up,
+        ...createSagaTables(schema),
         `ALTER TABLE "${schema}".graph RENAME COLUMN upgrade TO other`,
       ];
       await migrateAs(schema, ([, ...rest]) => [made(names[0]!, up, 'graph', schema), ...rest]);

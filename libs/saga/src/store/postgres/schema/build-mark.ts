@@ -1,24 +1,19 @@
 import { createHash } from 'node:crypto';
+import { wakeupChannel } from '../connection/wakeup-channel.js';
 
 /** How the comment of a table begins that a migration marks. */
 const MARK = 'nestjs-durable-saga';
 
-/** The mark that a migration leaves in a schema: builds before a release may have other contents by the same name. */
-export interface BuildMark {
-  /** The comment: the migration's name, and a digest of its SQL. */
-  readonly text: string;
-  /** The statement that leaves the mark. */
-  sql(schema: string): string;
-}
-
 /**
- * @param statements for the default schema, so that the digest is one for all schemas
- * @param table a table that no other migration marks, and that is not partitioned
+ * The mark that a migration leaves in a schema: its name, and a digest of its SQL. Builds before a release may have other
+ * contents by the same name. The digest is one for all schemas.
  */
-export function buildMark(migration: string, statements: readonly string[], table: string): BuildMark {
-  const digest = createHash('sha256').update(statements.join(';\n')).digest('hex').slice(0, 16);
-  const text = `${MARK} ${migration} ${digest}`;
-  return { text, sql: (schema) => `COMMENT ON TABLE "${schema}".${table} IS '${text}'` };
+export function buildMark(migration: string, statements: readonly string[], schema: string): string {
+  const text = statements
+    .join(';\n')
+    .replaceAll(`"${schema}"`, '"schema"')
+    .replaceAll(wakeupChannel(schema), 'channel');
+  return `${MARK} ${migration} ${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
 
 /** The array of the marks of the schema whose name is this parameter. Everybody may read them, in the catalog. */

@@ -1,29 +1,23 @@
-import { INBOX_FUNCTIONS, inboxForgetFunction } from './functions/inbox.function.js';
+import { inboxForgetFunction } from './functions/inbox.function.js';
 import { publishFunction } from './functions/publish.function.js';
-import { RELAY_FUNCTIONS, relayFunctions } from './functions/relay.function.js';
+import { relayFunctions } from './functions/relay.function.js';
 import { ORDER_COLUMNS } from './functions/relay-order.js';
-import { MESSAGING_TABLES } from './tables/table-facts.js';
 import { LANES } from '../outbox/outbox-lanes.js';
 import { wakeupChannel } from '../connection/wakeup-channel.js';
-import type { MigrationSql } from './migration-sql.js';
-
-/** All functions of the outbox and the inbox. */
-export const MESSAGING_FUNCTIONS = ['publish', ...RELAY_FUNCTIONS, ...INBOX_FUNCTIONS];
 
 /**
- * The outbox and the inbox, which participants without sagas have as well. Idempotent, so that it may be applied by
+ * The statements that create the outbox and the inbox, which participants without sagas have as well. Idempotent, so that it may be applied by
  * either module and by users' own runs alike.
  * @param name the schema's name, unquoted
  */
-export const createMessagingTables = (name: string): MigrationSql => {
+export const createMessagingTables = (name: string): string[] => {
   const schema = `"${name}"`;
   const channel = wakeupChannel(name);
-  return {
-    up: [
-      `CREATE SCHEMA IF NOT EXISTS ${schema}`,
-      // id, aggregatetype (topic), aggregateid (key), type and payload are what outbox event routers read by default.
-      // seq: the order. bytes: for pages, which are bounded by them. held: not to be sent now, because of itself (retry_at, dead_at) or of one before it with its key.
-      `
+  return [
+    `CREATE SCHEMA IF NOT EXISTS ${schema}`,
+    // id, aggregatetype (topic), aggregateid (key), type and payload are what outbox event routers read by default.
+    // seq: the order. bytes: for pages, which are bounded by them. held: not to be sent now, because of itself (retry_at, dead_at) or of one before it with its key.
+    `
       CREATE TABLE IF NOT EXISTS ${schema}.outbox (
         id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
         seq bigint GENERATED ALWAYS AS IDENTITY,
@@ -43,18 +37,18 @@ export const createMessagingTables = (name: string): MigrationSql => {
         error text,
         created_at timestamptz NOT NULL DEFAULT now()
       )`,
-      // What is to be sent, by lane and in order; what is held costs nothing here.
-      `
+    // What is to be sent, by lane and in order; what is held costs nothing here.
+    `
       CREATE INDEX IF NOT EXISTS outbox_ready ON ${schema}.outbox (lane, seq) WHERE NOT held`,
-      // The line behind a message that could not be sent.
-      `
+    // The line behind a message that could not be sent.
+    `
       CREATE INDEX IF NOT EXISTS outbox_held ON ${schema}.outbox (lane, aggregatetype, aggregateid, seq) WHERE held`,
-      `
+    `
       CREATE INDEX IF NOT EXISTS outbox_retry ON ${schema}.outbox (lane, retry_at) WHERE retry_at IS NOT NULL`,
-      `
+    `
       CREATE INDEX IF NOT EXISTS outbox_dead ON ${schema}.outbox (dead_at, id) WHERE dead_at IS NOT NULL`,
-      // Who sends what; a few updates a second of rows that never grow (HOT).
-      `
+    // Who sends what; a few updates a second of rows that never grow (HOT).
+    `
       CREATE TABLE IF NOT EXISTS ${schema}.outbox_lane (
         lane smallint PRIMARY KEY,
         epoch bigint NOT NULL DEFAULT 0,
@@ -64,30 +58,25 @@ export const createMessagingTables = (name: string): MigrationSql => {
         may_hold boolean NOT NULL DEFAULT true,
 ${ORDER_COLUMNS.slice(1)}
       ) WITH (fillfactor = 50)`,
-      `
+    `
       INSERT INTO ${schema}.outbox_lane (lane) SELECT generate_series(0, ${LANES - 1}) ON CONFLICT DO NOTHING`,
-      // One row: does no relay look often by itself, so that it has to be woken?
-      `
+    // One row: does no relay look often by itself, so that it has to be woken?
+    `
       CREATE TABLE IF NOT EXISTS ${schema}.relay (
         id smallint PRIMARY KEY CHECK (id = 1),
         asleep boolean NOT NULL
       ) WITH (fillfactor = 50)`,
-      `INSERT INTO ${schema}.relay VALUES (1, true) ON CONFLICT DO NOTHING`,
-      `
+    `INSERT INTO ${schema}.relay VALUES (1, true) ON CONFLICT DO NOTHING`,
+    `
       CREATE TABLE IF NOT EXISTS ${schema}.inbox (
         consumer text NOT NULL,
         message_id text NOT NULL,
         handled_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (consumer, message_id)
       )`,
-      `CREATE INDEX IF NOT EXISTS inbox_handled ON ${schema}.inbox (handled_at)`,
-      publishFunction(schema, channel),
-      inboxForgetFunction(schema),
-      ...relayFunctions(schema),
-    ],
-    down: [
-      ...MESSAGING_FUNCTIONS.map((one) => `DROP FUNCTION IF EXISTS ${schema}.${one}`),
-      ...MESSAGING_TABLES.map((one) => `DROP TABLE IF EXISTS ${schema}.${one}`),
-    ],
-  };
+    `CREATE INDEX IF NOT EXISTS inbox_handled ON ${schema}.inbox (handled_at)`,
+    publishFunction(schema, channel),
+    inboxForgetFunction(schema),
+    ...relayFunctions(schema),
+  ];
 };

@@ -1,9 +1,7 @@
 import * as kind from '../../../definition/options/kinds.js';
-import type { MigrationInterface, QueryRunner } from '../typeorm/typeorm-types.js';
-import { type BuildMark, buildMark } from './build-mark.js';
+import type { QueryRunner } from '../typeorm/typeorm-types.js';
 import { FIRST_MONDAY } from './functions/partition.function.js';
-import { partitionTables } from './partition-tables.sql.js';
-import { DEFAULT_SCHEMA } from './saga-entities.js';
+import { partitionSql, unpartitionSql } from './partition-tables.sql.js';
 import { PARTITIONED, PARTITIONING_TABLES } from './tables/table-facts.js';
 
 /** How long a partition is, in ms. */
@@ -27,47 +25,35 @@ interface Index {
  * partition, unchanged. Ids with a later time, or none, go to the rest. Other transactions on the tables wait
  * meanwhile.
  */
-export abstract class PartitionSagaTables implements MigrationInterface {
-  protected abstract readonly schema: string;
-  protected abstract readonly partitions: Partitions;
-  abstract readonly name: string;
+export async function partitionSagaTables(
+  sql: QueryRunner,
+  schema: string,
+  partitions: Partitions,
+): Promise<void> {
+  const tables = new SagaTables(sql, schema);
+  const parts = partitionSql(schema);
+  await run(sql, parts.tables);
+  for (const table of PARTITIONING_TABLES) await tables.grantAs('instance', table);
+  await run(sql, parts.functions);
+  const isEmpty = await tables.isEmpty('instance');
+  const period = PERIODS[partitions];
+  const since = isEmpty ? 0 : Math.floor((Date.now() - FIRST_MONDAY) / period + 1) * period + FIRST_MONDAY;
+  await sql.query(`INSERT INTO "${schema}".partitioning VALUES (${period}, ${since})`);
+  for (const { table, key, fillfactor } of PARTITIONED)
+    await tables.partition(table, key, fillfactor, isEmpty ? undefined : since);
+  await tables.makeAhead();
+}
 
-  get mark(): string {
-    return this.buildMark.text;
-  }
+/** The reverse: each table is one again. */
+export async function uniteSagaTables(sql: QueryRunner, schema: string): Promise<void> {
+  const tables = new SagaTables(sql, schema);
+  for (const { table, fillfactor } of PARTITIONED) await tables.unite(table, fillfactor);
+  await run(sql, unpartitionSql(schema));
+}
 
-  private get buildMark(): BuildMark {
-    const { tables, functions } = partitionTables(DEFAULT_SCHEMA);
-    return buildMark(this.name, [...tables, ...functions], 'partitioning');
-  }
-
-  async up(queryRunner: QueryRunner): Promise<void> {
-    const schema = `"${this.schema}"`;
-    const sql = partitionTables(this.schema);
-    const tables = new SagaTables(queryRunner, this.schema);
-    await this.run(queryRunner, sql.tables);
-    for (const table of PARTITIONING_TABLES) await tables.grantAs('instance', table);
-    await this.run(queryRunner, sql.functions);
-    const isEmpty = await tables.isEmpty('instance');
-    const period = PERIODS[this.partitions];
-    const since = isEmpty ? 0 : Math.floor((Date.now() - FIRST_MONDAY) / period + 1) * period + FIRST_MONDAY;
-    await queryRunner.query(`INSERT INTO ${schema}.partitioning VALUES (${period}, ${since})`);
-    for (const { table, key, fillfactor } of PARTITIONED)
-      await tables.partition(table, key, fillfactor, isEmpty ? undefined : since);
-    await tables.makeAhead();
-    await queryRunner.query(this.buildMark.sql(this.schema));
-  }
-
-  async down(queryRunner: QueryRunner): Promise<void> {
-    const tables = new SagaTables(queryRunner, this.schema);
-    for (const { table, fillfactor } of PARTITIONED) await tables.unite(table, fillfactor);
-    const { undoFunctions, undoTables } = partitionTables(this.schema);
-    await this.run(queryRunner, [...undoFunctions, ...undoTables]);
-  }
-
-  private async run(queryRunner: QueryRunner, sql: readonly string[]): Promise<void> {
-    for (const statement of sql) await queryRunner.query(statement);
-  }
+/** Runs statements, in their order. */
+export async function run(sql: Pick<QueryRunner, 'query'>, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await sql.query(statement);
 }
 
 /** What is done to each of the tables. */

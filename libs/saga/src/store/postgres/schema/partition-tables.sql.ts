@@ -1,16 +1,16 @@
 import { finishedIndexSql } from './finished-index.sql.js';
-import type { PartitionSql } from './migration-sql.js';
+import { dropsOf } from './created-objects.js';
 import { plannedOnce, plannedPerCall } from './functions/checkpoint.function.js';
 import { cleanupFunction } from './functions/cleanup.function.js';
 import { correlationFunctions } from './functions/correlation.function.js';
-import { PARTITION_FUNCTIONS, partitionFunctions } from './functions/partition.function.js';
+import { partitionFunctions } from './functions/partition.function.js';
 import { startFunction, startOneFunction } from './functions/start.function.js';
 
 /**
- * What partitioned tables need, and the reverse.
+ * What partitioned tables need.
  * @param name the schema's name, unquoted
  */
-export const partitionTables = (name: string): PartitionSql => {
+export const partitionSql = (name: string) => {
   const schema = `"${name}"`;
   return {
     tables: [
@@ -29,13 +29,18 @@ export const partitionTables = (name: string): PartitionSql => {
       `CREATE TABLE ${schema}.partitioning (period bigint NOT NULL, since bigint NOT NULL)`,
     ],
     functions: [...partitionFunctions(schema), ...correlationFunctions(schema), ...plannedPerCall(schema)],
-    undoFunctions: [
-      ...PARTITION_FUNCTIONS.map((one) => `DROP FUNCTION ${schema}.${one}`),
-      startFunction(schema),
-      startOneFunction(schema),
-      cleanupFunction(schema),
-      ...plannedOnce(schema),
-    ],
-    undoTables: [`DROP TABLE ${schema}.correlation, ${schema}.partitioning`],
   };
+};
+
+/** The reverse of `partitionSql`, once the tables are united. @param name the schema's name, unquoted */
+export const unpartitionSql = (name: string): string[] => {
+  const schema = `"${name}"`;
+  return [
+    ...dropsOf(partitionFunctions(schema), name),
+    startFunction(schema),
+    startOneFunction(schema),
+    cleanupFunction(schema),
+    ...plannedOnce(schema),
+    ...dropsOf(partitionSql(name).tables, name),
+  ];
 };

@@ -7,8 +7,15 @@ import { schemaName } from '../connection/schema-name.js';
 import { buildMark } from './build-mark.js';
 import { createMessagingTables } from './create-messaging-tables.js';
 import { createSagaTables } from './create-saga-tables.js';
-import type { MigrationSql } from './migration-sql.js';
-import { partitionPeriod, type Partitions, PartitionSagaTables } from './partition-saga-tables.js';
+import { dropsOf } from './created-objects.js';
+import {
+  partitionPeriod,
+  partitionSagaTables,
+  type Partitions,
+  run,
+  uniteSagaTables,
+} from './partition-saga-tables.js';
+import { partitionSql } from './partition-tables.sql.js';
 
 type MigrationClass = new () => MigrationInterface;
 
@@ -30,7 +37,7 @@ export function sagaMigrations(
   const { partitions } = checked('sagaMigrations()', schema, options);
   return [
     // TypeORM orders migrations by the time that ends their name.
-    migrationOf('CreateSagaTables1763700000000', createSagaTables, 'graph', schema),
+    migrationOf('CreateSagaTables1763700000000', createSagaTables(schema), 'graph', schema),
     ...messagingMigrations(schema),
     ...(partitions ? [partitionMigration(schema, partitions)] : []),
   ];
@@ -43,45 +50,52 @@ export function sagaMigrations(
  */
 export function messagingMigrations(schema: string = DEFAULT_SCHEMA): MigrationClass[] {
   checked('messagingMigrations()', schema, {});
-  return [migrationOf('CreateMessagingTables1763700000001', createMessagingTables, 'outbox', schema)];
+  return [migrationOf('CreateMessagingTables1763700000001', createMessagingTables(schema), 'outbox', schema)];
 }
 
 /**
  * A migration of a schema. Until the first release it executes what builds the SQL now; a release freezes that text, because
  * databases of all ages must get the same from a migration (CONTRIBUTING.md).
- * @param marked the table that has its mark: see buildMark
+ * @param marked the table that has its mark: no other migration marks it, and it is not partitioned
+ * @param steps what it does. Default: it executes the statements, and drops what they create
  */
 export function migrationOf(
   name: string,
-  sqlOf: (schema: string) => MigrationSql,
+  statements: readonly string[],
   marked: string,
   schema: string,
+  steps: Steps = {
+    up: (sql) => run(sql, statements),
+    down: (sql) => run(sql, dropsOf(statements, schema)),
+  },
 ): MigrationClass {
-  const mark = buildMark(name, sqlOf(DEFAULT_SCHEMA).up, marked);
-  const { up, down } = sqlOf(schema);
-  const run = async (queryRunner: Pick<QueryRunner, 'query'>, sql: readonly string[]): Promise<void> => {
-    for (const statement of sql) await queryRunner.query(statement);
-  };
+  const mark = buildMark(name, statements, schema);
   return class implements MigrationInterface {
     readonly name = name;
-    readonly mark = mark.text;
+    readonly mark = mark;
 
-    up(queryRunner: QueryRunner): Promise<void> {
-      return run(queryRunner, [...up, mark.sql(schema)]);
+    async up(sql: QueryRunner): Promise<void> {
+      await steps.up(sql);
+      await sql.query(`COMMENT ON TABLE "${schema}".${marked} IS '${mark}'`);
     }
 
-    down(queryRunner: QueryRunner): Promise<void> {
-      return run(queryRunner, down);
+    down(sql: QueryRunner): Promise<void> {
+      return steps.down(sql);
     }
   };
 }
 
+interface Steps {
+  up(sql: QueryRunner): Promise<void>;
+  down(sql: QueryRunner): Promise<void>;
+}
+
 function partitionMigration(schema: string, partitions: Partitions): MigrationClass {
-  return class extends PartitionSagaTables {
-    readonly name = 'PartitionSagaTables1763700000002';
-    protected readonly schema = schema;
-    protected readonly partitions = partitions;
-  };
+  const { tables, functions } = partitionSql(schema);
+  return migrationOf('PartitionSagaTables1763700000002', [...tables, ...functions], 'partitioning', schema, {
+    up: (sql) => partitionSagaTables(sql, schema, partitions),
+    down: (sql) => uniteSagaTables(sql, schema),
+  });
 }
 
 const MIGRATION_OPTIONS = {

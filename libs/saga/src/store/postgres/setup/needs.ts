@@ -1,9 +1,10 @@
-import { MESSAGING_FUNCTIONS } from '../schema/create-messaging-tables.js';
-import { SAGA_FUNCTIONS } from '../schema/create-saga-tables.js';
-import { PARTITION_FUNCTIONS } from '../schema/functions/partition.function.js';
+import { createMessagingTables } from '../schema/create-messaging-tables.js';
+import { createSagaTables } from '../schema/create-saga-tables.js';
+import { createdBy } from '../schema/created-objects.js';
 import type { Partitions } from '../schema/partition-saga-tables.js';
+import { partitionSql } from '../schema/partition-tables.sql.js';
+import { DEFAULT_SCHEMA } from '../schema/saga-entities.js';
 import { messagingMigrations, sagaMigrations } from '../schema/saga-migrations.js';
-import { MESSAGING_TABLES, PARTITIONING_TABLES, SAGA_TABLES } from '../schema/tables/table-facts.js';
 import type { Sql } from '../connection/sql.js';
 
 /** A migration as TypeORM runs it. Of its query runner it uses `query()` only. */
@@ -32,29 +33,36 @@ export interface Needs {
 const instancesOf = (classes: readonly (new () => unknown)[]): SagaMigration[] =>
   classes.map((one) => new one() as SagaMigration);
 
+const partsOf = (statements: readonly string[]) => ({
+  tables: createdBy(statements, 'TABLE'),
+  sequences: createdBy(statements, 'SEQUENCE'),
+  // steps_of is for people and their queries.
+  functions: createdBy(statements, 'FUNCTION').filter((name) => name !== 'steps_of'),
+});
+const MESSAGING_STATEMENTS = createMessagingTables(DEFAULT_SCHEMA);
+const SAGA_STATEMENTS = [...createSagaTables(DEFAULT_SCHEMA), ...MESSAGING_STATEMENTS];
+
 export const MESSAGING_NEEDS: Needs = {
   module: 'SagaMessagingModule',
   migrations: 'messagingMigrations',
-  tables: MESSAGING_TABLES,
-  sequences: [],
-  functions: MESSAGING_FUNCTIONS,
+  ...partsOf(MESSAGING_STATEMENTS),
   migrationsOf: (schema) => instancesOf(messagingMigrations(schema)),
 };
 
 export const SAGA_NEEDS: Needs = {
   module: 'SagaModule',
   migrations: 'sagaMigrations',
-  tables: [...SAGA_TABLES, ...MESSAGING_TABLES],
-  sequences: ['lock_position'],
-  functions: [...SAGA_FUNCTIONS, ...MESSAGING_NEEDS.functions],
+  ...partsOf(SAGA_STATEMENTS),
   migrationsOf: (schema) => instancesOf(sagaMigrations(schema)),
 };
 
 /** The needs of a module whose tables are partitioned. */
-export const partitionedNeeds = (partitions: Partitions): Needs => ({
-  ...SAGA_NEEDS,
-  options: `{ partitions: '${partitions}' }`,
-  tables: [...SAGA_NEEDS.tables, ...PARTITIONING_TABLES],
-  functions: [...SAGA_NEEDS.functions, ...PARTITION_FUNCTIONS],
-  migrationsOf: (schema) => instancesOf(sagaMigrations(schema, { partitions })),
-});
+export const partitionedNeeds = (partitions: Partitions): Needs => {
+  const { tables, functions } = partitionSql(DEFAULT_SCHEMA);
+  return {
+    ...SAGA_NEEDS,
+    options: `{ partitions: '${partitions}' }`,
+    ...partsOf([...SAGA_STATEMENTS, ...tables, ...functions]),
+    migrationsOf: (schema) => instancesOf(sagaMigrations(schema, { partitions })),
+  };
+};

@@ -1,7 +1,5 @@
 import { PINNED } from './pinned-plan.js';
 
-export const INBOX_FUNCTIONS = ['inbox_forget'];
-
 /**
  * inbox_forget: forgets messages that were handled so long ago ($1, ms), so many ($2) at most; gives how many there were.
  *

@@ -28,11 +28,6 @@ export const partitionFunctions = (schema: string): string[] => [
   forget(schema),
 ];
 
-export const PARTITION_FUNCTIONS = [
-  ...['partition_bound', 'partition_ahead', 'partition_keepers'],
-  ...['partition_drop', 'partition_forget'],
-];
-
 /**
  * Every role that may use a function's schema may call the function, so functions that remove data check the role's
  * rights.

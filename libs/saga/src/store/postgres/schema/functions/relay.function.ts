@@ -36,14 +36,6 @@ export const relayFunctions = (schema: string): string[] => [
   discard(schema),
 ];
 
-export const RELAY_FUNCTIONS = [
-  'outbox_let_go',
-  'outbox_take',
-  'outbox_settle',
-  'outbox_requeue',
-  'outbox_discard',
-];
-
 /** Makes the first held message of a topic and key due, unless it is dead: then an operator decides. */
 const firstIsDue = (schema: string, of: string): string => `UPDATE ${schema}.outbox o SET retry_at = now()
       FROM (SELECT b.id, b.dead_at FROM ${schema}.outbox b
