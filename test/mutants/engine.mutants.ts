@@ -254,6 +254,12 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     killers: [specs('store-clock')],
   },
   {
+    name: 'believe an answer that a clock gave before it was set back',
+    find: 'if (sentAt < this.lowered) return;',
+    replace: 'if (sentAt < -this.lowered) return;',
+    killers: [specs('store-clock')],
+  },
+  {
     name: 'keep the time of a clock that was set back',
     find: 'if (this.offset === undefined || this.offset < least || this.offset > most) this.offset = least;',
     replace:

@@ -63,6 +63,19 @@ describe("a process's estimate of the database's time", () => {
     },
   );
 
+  test('does not go forward again after an answer that the clock gave before it was set back, and that arrives later', () => {
+    const { time, clock } = scene();
+    clock.observe(10_000_000, 0);
+    time.monotonic = 1_000;
+    // Sent at 950, after the clock was set back by an hour.
+    clock.observe(6_401_000, 950);
+    time.monotonic = 1_050;
+    // Sent at 900, and answered before.
+    clock.observe(10_000_920, 900);
+    expect(clock.now()).toBe(6_401_050);
+    expect(clock.setBacks).toBe(1);
+  });
+
   test('is ahead of a slower clock by no more than an answer takes', () => {
     const { time, clock } = scene();
     clock.observe(0, 0);

@@ -13,19 +13,26 @@ export class StoreClock {
   /** When the last answer arrived; monotonic time. */
   answeredAt = -Infinity;
   private offset: number | undefined;
+  /** When the question was sent whose answer last showed that the clock is behind what was known; monotonic time. */
+  private lowered = -Infinity;
 
   constructor(private readonly clock: Pick<Clock, 'monotonic' | 'wall'>) {}
 
   /**
    * Learns from an answer of the database that gave its time. It is behind by as long as the answer was on its way, or this process was
    * suspended, so the quickest answer counts. One that cannot be as late as it would have to be says that the clock was set back, or
-   * that another server answers whose clock is behind.
+   * that another server answers whose clock is behind. Answers to earlier questions, which arrive after that one, are of no use: the
+   * clock may have been read before it was set back.
    * @param sentAt monotonic time, not after the database read its clock
    */
   observe(storeNow: number, sentAt: number): void {
     this.answeredAt = this.clock.monotonic();
     const [least, most] = [storeNow - this.answeredAt, storeNow - sentAt];
-    if (this.offset !== undefined && this.offset - most > NOTICED_MS) this.setBacks += 1;
+    if (sentAt < this.lowered) return;
+    if (this.offset !== undefined && this.offset > most) {
+      this.lowered = sentAt;
+      if (this.offset - most > NOTICED_MS) this.setBacks += 1;
+    }
     if (this.offset === undefined || this.offset < least || this.offset > most) this.offset = least;
   }
 
