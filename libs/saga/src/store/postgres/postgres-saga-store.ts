@@ -45,9 +45,11 @@ import { findSagas } from './read/find-sagas.js';
 import { PreparedCalls, IDLE_TIMEOUT } from './checkpoint/prepared-calls.js';
 import { sendSignals } from './signals/postgres-signals.js';
 import { PostgresPauses } from './pauses/postgres-pauses.js';
+import { CheckpointCalls } from './checkpoint/checkpoint-call.js';
 import { SagaCheckpoints } from './checkpoint/save-checkpoints.js';
 import { StepTransactions } from './checkpoint/step-transactions.js';
 import { setting } from './checkpoint/select.js';
+import { fieldArrays } from './checkpoint/column-values.js';
 import { inLockOrder } from './checkpoint/in-lock-order.js';
 import { DEFAULT_SCHEMA } from './schema/saga-entities.js';
 import { type Statements, statementsOf, type Writes, writesOf } from './statements.js';
@@ -102,7 +104,8 @@ export class PostgresSagaStore implements SagaStore {
     this.pauses = new PostgresPauses(query, this.statements, this.channel);
     this.stepSlots = new StepSlots(query, this.statements);
     this.claims = new SagaClaims(query, this.statements, this.reader);
-    this.checkpoints = new SagaCheckpoints(sql, this.calls, this.statements, { schema, writes: this.writes });
+    const checkpointCalls = new CheckpointCalls(`"${schema}"`, this.writes);
+    this.checkpoints = new SagaCheckpoints(sql, this.calls, this.statements, checkpointCalls);
     this.transactions = new StepTransactions(sql, this.checkpoints, this.statements, {
       schema,
       notify: (on) => this.notify(on, 'due'),
@@ -144,9 +147,8 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async giveBack(leases: readonly Held[], lease: Lease, delay: number): Promise<void> {
-    const ordered = inLockOrder(leases);
-    const [ids, epochs] = [ordered.map(({ id }) => id), ordered.map(({ epoch }) => epoch)];
-    await this.query(this.sql, this.statements.giveBack, [ids, epochs, lease.worker, delay]);
+    const parameters = [...fieldArrays(inLockOrder(leases), 'id', 'epoch'), lease.worker, delay];
+    await this.query(this.sql, this.statements.giveBack, parameters);
   }
 
   renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult> {
@@ -215,8 +217,7 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async catchUp(sagas: Parameters<SagaStore['catchUp']>[0]): Promise<void> {
-    const parameters = [sagas.map(({ name }) => name), sagas.map(({ version }) => version)];
-    await this.query(this.sql, this.statements.catchUp, parameters);
+    await this.query(this.sql, this.statements.catchUp, fieldArrays(sagas, 'name', 'version'));
   }
 
   async markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
@@ -272,10 +273,9 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async changes(watched: readonly SeenSaga[]): Promise<SagaChange[]> {
-    const changed = await this.query<{ id: string; seen: string | null }>(this.sql, this.statements.changed, [
-      watched.map(({ id }) => id),
-      watched.map(({ seen }) => seen ?? null),
-    ]);
+    const parameters = fieldArrays(watched, 'id', 'seen');
+    const { changed: text } = this.statements;
+    const changed = await this.query<{ id: string; seen: string | null }>(this.sql, text, parameters);
     if (changed.length === 0) return [];
     const sagas = await this.reader.among(
       changed.map(({ id }) => id),

@@ -14,6 +14,11 @@ export function columnArrays<Row>(columns: readonly RowColumn<Row>[], rows: read
   return columns.map(({ valueOf }) => arrayLiteral(rows, valueOf));
 }
 
+/** An array for each of these fields of rows; null: the field is absent. */
+export function fieldArrays<Row>(rows: readonly Row[], ...fields: readonly (keyof Row)[]): unknown[][] {
+  return fields.map((field) => rows.map((row) => row[field] ?? null));
+}
+
 /** A parameter for each column: its value in the only row. */
 export function columnScalars<Row>(columns: readonly RowColumn<Row>[], row: Row) {
   return columns.map(({ valueOf }) => valueOf(row) ?? null);

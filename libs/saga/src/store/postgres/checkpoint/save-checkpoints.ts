@@ -3,12 +3,15 @@ import type { Checkpoint, CheckpointResult } from '../../../engine/ports/checkpo
 import type { SagaRevision } from '../../../engine/ports/put-back.js';
 import type { EngineSql } from '../connection/engine-sql.js';
 import type { Sql } from '../connection/sql.js';
-import type { Statements, Writes } from '../statements.js';
-import { checkpointCall } from './checkpoint-call.js';
+import type { Statements } from '../statements.js';
+import type { CheckpointCalls } from './checkpoint-call.js';
 import type { PreparedCalls } from './prepared-calls.js';
-import { withRareParts } from './rare-parts.js';
-import { relaxedCall } from './relaxed-statement.js';
-import { resultsOf, type SavedRow } from './saved-row.js';
+
+/** What the statement of checkpoints returns. */
+interface SavedRow {
+  /** Null: all. One that is null: nothing was done, for the level of the transaction. */
+  readonly saved: readonly (string | null)[] | null;
+}
 
 /** Saves checkpoints: one statement for all that are given together. */
 export class SagaCheckpoints {
@@ -16,7 +19,7 @@ export class SagaCheckpoints {
     private readonly sql: EngineSql,
     private readonly calls: PreparedCalls,
     private readonly statements: Pick<Statements, 'unsaved'>,
-    private readonly on: { readonly schema: string; readonly writes: Writes },
+    private readonly checkpointCalls: CheckpointCalls,
   ) {}
 
   /** Saves checkpoints in a statement of their own. */
@@ -41,10 +44,7 @@ export class SagaCheckpoints {
     { idleTimeout, durability }: { idleTimeout?: number; durability?: Durability } = {},
   ): Promise<(CheckpointResult | 'raised')[]> {
     const fresh = checkpoints.every((checkpoint) => checkpoint.fresh);
-    const call = (isFresh: boolean) => {
-      const whole = withRareParts(checkpointCall(checkpoints, isFresh), checkpoints, this.on);
-      return relaxedCall(whole, checkpoints, durability, this.on);
-    };
+    const call = (isFresh: boolean) => this.checkpointCalls.of(checkpoints, isFresh, durability);
     const [row] = await this.calls.insertOrUpsert<SavedRow>(sql, fresh, call, idleTimeout);
     if (row!.saved === null) return checkpoints.map(() => 'saved');
     if (row!.saved[0] === null) return ['raised'];
@@ -54,4 +54,19 @@ export class SagaCheckpoints {
     const found = await sql.query<SagaRevision[]>(this.statements.unsaved, [unsaved]);
     return resultsOf(checkpoints, saved, found);
   }
+}
+
+/** @param found how far those sagas have come that were not saved */
+function resultsOf(
+  checkpoints: readonly Checkpoint[],
+  saved: ReadonlySet<string | null>,
+  found: readonly SagaRevision[],
+): CheckpointResult[] {
+  const rows = new Map(found.map((row) => [row.id, row]));
+  return checkpoints.map(({ id, epoch, number }) => {
+    if (saved.has(id)) return 'saved';
+    const row = rows.get(id);
+    if (row?.epoch !== epoch) return 'fenced';
+    return row.checkpoints >= number ? 'saved' : 'cancelled';
+  });
 }

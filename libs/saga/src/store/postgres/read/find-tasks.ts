@@ -1,21 +1,12 @@
 import type { StoredTask, StoreTaskFilter } from '../../../engine/ports/stored-task.js';
-import type { WaitState } from '../../../machine/saga-state.js';
 import type { Sql } from '../connection/sql.js';
 import { loadedOperations } from '../edit/operation.sql.js';
 import { type OperationJson, toStoredOperation } from '../edit/stored-operation.js';
+import { sagaFields } from '../schema/saga-row.js';
+import { millisecondsOf } from '../schema/step-row.js';
+import { type Nullable, withoutNulls } from './without-nulls.js';
 
-interface TaskRow {
-  readonly id: string;
-  readonly step: string;
-  /** Milliseconds since the epoch. */
-  readonly since: number;
-  readonly name: string;
-  readonly version: number;
-  readonly correlation_id: string | null;
-  readonly tags: Record<string, string> | null;
-  readonly wait: WaitState | null;
-  readonly operations: OperationJson[] | null;
-}
+type TaskRow = Nullable<StoredTask> & { readonly operations: OperationJson[] | null };
 
 /** Adds a value to the statement's. Returns its parameter. */
 type Given = (value: unknown) => string;
@@ -32,8 +23,8 @@ const ORDER = (t: string) => `ORDER BY ${t}.since, ${t}.saga_id, ${t}.step`;
 /** Plan: a page of the index task_oldest or task_of_step, then the rest of each row by primary keys. */
 function tasksSql(schema: string, filter: StoreTaskFilter, given: Given): string {
   return `
-SELECT t.saga_id AS id, t.step, (extract(epoch FROM t.since) * 1000)::float8 AS since, i.name, i.version, i.correlation_id,
-  i.tags, s.progress -> 'wait' AS wait, ${loadedOperations(schema, 'i')} AS operations
+SELECT ${sagaFields('i', ['id', 'name', 'version', 'correlationId', 'tags'])}, t.step, ${millisecondsOf('t.since')} AS since,
+  (s.progress #>> '{wait,until}')::float8 AS until, (s.progress #>> '{wait,quorum}')::int AS quorum, ${loadedOperations(schema, 'i')} AS operations
 FROM (${pageSql(schema, filter, given)}) t
 JOIN ${schema}.instance i ON i.id = t.saga_id
 LEFT JOIN ${schema}.step s ON s.saga_id = t.saga_id AND s.name = t.step
@@ -87,14 +78,6 @@ function afterSql(schema: string, { after, tags }: StoreTaskFilter, given: Given
   return conditions;
 }
 
-function toStoredTask(row: TaskRow): StoredTask {
-  const { id, step, since, name, version, wait } = row;
-  return {
-    ...{ id, step, since, name, version },
-    correlationId: row.correlation_id ?? undefined,
-    tags: row.tags ?? undefined,
-    until: wait?.until,
-    quorum: wait?.quorum,
-    operations: row.operations?.map(toStoredOperation),
-  };
+function toStoredTask({ operations, ...row }: TaskRow): StoredTask {
+  return { ...withoutNulls(row), ...(operations && { operations: operations.map(toStoredOperation) }) };
 }

@@ -1,4 +1,5 @@
 import { sagaRatesSql, stepRatesSql } from './rates.sql.js';
+import { type Nullable, withoutNulls } from './without-nulls.js';
 
 /** Sagas of a name that were started in a time. Those that are neither ended nor in need of an operator are the rest. */
 export interface SagaRate {
@@ -26,24 +27,6 @@ export interface StepRate {
 }
 
 type InBucket<T> = T & { readonly bucket: number };
-
-interface Durations {
-  readonly p50: number | null;
-  readonly p95: number | null;
-}
-
-interface SagaRateRow extends Durations {
-  readonly bucket: number;
-  readonly saga: string;
-  readonly started: number;
-  readonly completed: number;
-  readonly turned_back: number;
-  readonly need_person: number;
-  readonly aborted: number;
-  readonly complete: boolean;
-}
-
-type StepRateRow = Durations & InBucket<Pick<StepRate, 'step' | 'runs' | 'failures'>>;
 
 /** Sagas looked at in a bucket: enough for a median, and for a figure to be exact in most systems. */
 export const SAGAS_PER_BUCKET = 1_000;
@@ -75,25 +58,19 @@ export class PostgresRates {
     saga?: string,
   ): Promise<InBucket<SagaRate & { readonly complete: boolean }>[]> {
     const values = [...ranges(starts, length), this.sagasPerBucket, saga ?? null];
-    const rows = (await this.sql.query(sagaRatesSql(this.schema), values)) as SagaRateRow[];
-    return rows.map(({ turned_back, need_person, p50, p95, ...row }) => ({
-      ...row,
-      turnedBack: turned_back,
-      needPerson: need_person,
-      ...durations({ p50, p95 }),
-    }));
+    return this.rates(sagaRatesSql(this.schema), values);
   }
 
   /** The steps of one saga, in the same buckets. */
   async steps(starts: readonly number[], length: number, saga: string): Promise<InBucket<StepRate>[]> {
     const values = [...ranges(starts, length), this.sagasPerBucket, saga, SAGAS_WITH_STEPS_PER_BUCKET];
-    const rows = (await this.sql.query(stepRatesSql(this.schema), values)) as StepRateRow[];
-    return rows.map(({ p50, p95, ...row }) => ({ ...row, ...durations({ p50, p95 }) }));
+    return this.rates(stepRatesSql(this.schema), values);
   }
-}
 
-function durations({ p50, p95 }: Durations): { p50?: number; p95?: number } {
-  return p50 === null || p95 === null ? {} : { p50, p95 };
+  private async rates<T extends object>(text: string, values: unknown[]): Promise<T[]> {
+    const rows = (await this.sql.query(text, values)) as Nullable<T>[];
+    return rows.map((row) => withoutNulls(row));
+  }
 }
 
 function ranges(starts: readonly number[], length: number): [string[], string[]] {

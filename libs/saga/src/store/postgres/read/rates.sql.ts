@@ -14,8 +14,8 @@ import { inList } from '../schema/in-list.js';
 export const sagaRatesSql = (schema: string): string => `
 SELECT b.n::int - 1 AS bucket, r.name AS saga, count(*)::int AS started,
   count(*) FILTER (WHERE r.status = 'completed')::int AS completed,
-  count(*) FILTER (WHERE r.status IN ('compensating', 'compensated'))::int AS turned_back,
-  count(*) FILTER (WHERE r.status IN ${inList(NEEDS_ATTENTION)})::int AS need_person,
+  count(*) FILTER (WHERE r.status IN ('compensating', 'compensated'))::int AS "turnedBack",
+  count(*) FILTER (WHERE r.status IN ${inList(NEEDS_ATTENTION)})::int AS "needPerson",
   count(*) FILTER (WHERE r.status = 'aborted')::int AS aborted,
   percentile_cont(0.5) WITHIN GROUP (ORDER BY r.took) AS p50,
   percentile_cont(0.95) WITHIN GROUP (ORDER BY r.took) AS p95,

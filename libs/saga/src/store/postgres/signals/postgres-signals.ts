@@ -5,6 +5,7 @@ import type {
   StoreTarget,
 } from '../../../engine/ports/saga-store.js';
 import type { SentSignal } from '../../../engine/ports/stored-saga.js';
+import { fieldArrays } from '../checkpoint/column-values.js';
 import type { Statements } from '../statements.js';
 import { isUuid } from '../../../engine/payload/storable-key.js';
 
@@ -28,12 +29,8 @@ export async function sendSignals(
 ): Promise<SignalResult[]> {
   const targets = signals.map(({ target }) => columnsOf(target));
   const rows = await query<SignalRow>(sql.signal, [
-    targets.map(({ id }) => id),
-    targets.map(({ name }) => name),
-    targets.map(({ correlationId }) => correlationId),
-    signals.map(({ name }) => name),
-    signals.map(({ messageId }) => messageId),
-    signals.map(({ payload }) => payload ?? null),
+    ...fieldArrays(targets, 'id', 'name', 'correlationId'),
+    ...fieldArrays(signals, 'name', 'messageId', 'payload'),
     awaited ? JSON.stringify(awaited) : null,
   ]);
   return rows.map(({ outcome, awaited, elsewhere, id, name, version, status }) => {
