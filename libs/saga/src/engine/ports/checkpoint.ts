@@ -71,7 +71,11 @@ export interface StoredMessage extends OutgoingMessage {
   readonly id: string;
 }
 /** Whether a checkpoint concerns more sagas than its own, in the same commit, and so is written by itself. */
-export function concernsOthers({ parent, starts, state }: Checkpoint): boolean {
+export function concernsOthers({
+  parent,
+  starts,
+  state,
+}: Pick<Checkpoint, 'parent' | 'starts' | 'state'>): boolean {
   return (starts !== undefined && starts.length > 0) || (parent !== undefined && isTerminal(state.status));
 }
 /**

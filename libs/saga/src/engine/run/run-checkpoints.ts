@@ -1,7 +1,9 @@
+import type { Durability } from '../../definition/options/saga-options.js';
+import { type SagaGraph, stepOfKey } from '../../definition/graph/saga-graph.js';
 import type { Decision } from '../../machine/plan.js';
 import { attemptOfFailure } from '../../machine/failed-attempt.js';
 import { hasAdvanced } from '../../machine/lost-workers.js';
-import type { SagaState } from '../../machine/saga-state.js';
+import { type SagaState, stepState } from '../../machine/saga-state.js';
 import { openApprovalsAfter } from '../../machine/open-approvals.js';
 import { relationsOf } from '../../machine/graph-relations.js';
 import { describeStep } from '../../machine/describe-step.js';
@@ -12,7 +14,7 @@ import { sizeOfOthers, sizeOfSaga, sizeOfSteps } from '../ports/payload-size.js'
 import type { RunChildren } from './run-children.js';
 import type { RunRecord } from './run-record.js';
 import type { StepMessages } from '../attempt/step-messages.js';
-import { type StoredMessage, writtenSteps } from '../ports/checkpoint.js';
+import { concernsOthers, type StoredMessage, writtenSteps } from '../ports/checkpoint.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { changeTags, type TagChanges, type Tags } from '../payload/tags.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
@@ -40,6 +42,8 @@ export class RunCheckpoints {
   private number: number;
   /** The number of the last saved checkpoint, or of the saga as it was claimed. */
   private previous: number;
+  /** How safe that is from a crash of the database. A claim is durable, with all that was stored before. */
+  private previousDurability: Durability = 'durable';
   private readonly elapsed = new Map<string, number>();
   /** What observers know of. */
   private told: SagaState;
@@ -128,6 +132,8 @@ export class RunCheckpoints {
       heldBy: release && next.held?.map(({ node }) => node.name),
       tags: tagsAfter(this.saga.tags, sent),
     };
+    // A transaction waits for the disk, and with it for all that was stored before.
+    const durability = effects ? 'durable' : durabilityOf(this.record.graph, parts);
     // Looked at while the state is new: once it is stored, it would have to be fetched from memory again.
     const size = sizeOfSteps(state, changed);
     const graphSteps = this.record.graph.steps.size;
@@ -135,13 +141,25 @@ export class RunCheckpoints {
     const madeAt = this.ports.clock.monotonic();
     const { previous, previousAt } = this;
     const all = size + sizeOfOthers(parts);
-    return new MadeCheckpoint(parts, all, graphSteps, growth, madeAt, previous, previousAt);
+    const after = this.previousDurability === 'relaxed' ? previous : undefined;
+    return new MadeCheckpoint(
+      parts,
+      durability,
+      after,
+      all,
+      graphSteps,
+      growth,
+      madeAt,
+      previous,
+      previousAt,
+    );
   }
 
   /** The last checkpoint is stored. */
-  saved({ tags, state, notes, growth, number, madeAt }: MadeCheckpoint): void {
+  saved({ tags, state, notes, growth, number, madeAt, durability }: MadeCheckpoint): void {
     this.previous = number;
     this.previousAt = madeAt;
+    this.previousDurability = durability;
     this.elapsed.clear();
     this.notes = notes;
     this.bytes += growth;
@@ -152,6 +170,20 @@ export class RunCheckpoints {
     this.told = state;
     this.ports.observers.changed(this.saga, [before, state], this.ports.now(), this.record.graph);
   }
+}
+
+/** What others go by, and that a step begins which must not begin twice, is safe before anything follows from it. */
+function durabilityOf(
+  graph: SagaGraph,
+  parts: Pick<MadeCheckpoint, 'changed' | 'state' | 'parent' | 'starts'>,
+): Durability {
+  if (graph.durability !== 'relaxed' || concernsOthers(parts)) return 'durable';
+  const beginsAtMostOnce = parts.changed.some(
+    (key) =>
+      stepState(parts.state, key).status === 'running' &&
+      graph.steps.get(stepOfKey(key))?.idempotent === false,
+  );
+  return beginsAtMostOnce ? 'durable' : 'relaxed';
 }
 
 /** Undefined: none. */

@@ -330,7 +330,7 @@ export class Worker implements ClaimingWorker {
         subjectOf(saga),
       );
       if (error instanceof UnreadableChild) this.giveBack(run);
-      if (left) this.left(run.id);
+      if (left) this.ports.listener.left(run.id);
     }
     this.under.done();
     if (this.limits.has(saga.name)) this.placeCameFree();
@@ -354,31 +354,23 @@ export class Worker implements ClaimingWorker {
 
   private ran(run: SagaRun, end: RunEnd): void {
     const left = this.leave(run);
-    if (end.type === 'settled') {
-      this.ports.writers.left(run.id);
-      return this.ports.listener.settled(new SettledSaga(run.id, run.state));
-    }
+    if (end.type === 'settled') return this.ports.listener.settled(new SettledSaga(run.id, run.state));
     if (end.type === 'fenced') {
       this.reportLostLease(run.saga);
     } else if (end.dueAt !== undefined) this.expect(end.dueAt);
     if (this.state === 'draining') this.gaveBack = true;
     if (this.isRetiring) this.ports.wakeup.announceDue();
-    if (left) this.left(run.id);
+    if (left) this.ports.listener.left(run.id);
   }
 
   private leaveFenced(saga: StoredSaga): void {
     this.reportLostLease(saga);
-    if (!this.holds(saga.id)) this.left(saga.id);
+    if (!this.holds(saga.id)) this.ports.listener.left(saga.id);
   }
 
   private reportLostLease(saga: StoredSaga): void {
     this.ports.observers.leaseLost(saga);
     this.ports.log.debug(`Saga ${saga.id} is now run by another worker`, subjectOf(saga));
-  }
-
-  private left(id: string): void {
-    this.ports.writers.left(id);
-    this.ports.listener.left(id);
   }
 
   /** For a process that can read what this one cannot; if it fails, the lease runs out. */
@@ -402,7 +394,7 @@ export class Worker implements ClaimingWorker {
           ),
       );
     await this.within(this.options.shutdownTimeout, given);
-    for (const { id } of queued) this.left(id);
+    for (const { id } of queued) this.ports.listener.left(id);
   }
 
   /** What is being claimed, or stored with a lease, comes here yet, to be given back. */

@@ -38,7 +38,7 @@ function madeOf(number: number, given: Partial<Checkpoint> = {}): MadeCheckpoint
     ...{ tags: undefined, heldBy: undefined },
     ...given,
   };
-  return new MadeCheckpoint(parts, 0, 0, 0, 0, 0, 0);
+  return new MadeCheckpoint(parts, 'durable', undefined, 0, 0, 0, 0, 0, 0);
 }
 
 const message = (id: string) => ({ id, topic: 't', key: 'k', type: 'x', payload: '1', headers: {} });

@@ -1,3 +1,4 @@
+import type { Durability } from '../../definition/options/saga-options.js';
 import type { Parts } from '../../shared/parts.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
 
@@ -21,8 +22,8 @@ export class MadeCheckpoint implements Parts<Checkpoint> {
   readonly lock: Checkpoint['lock'];
   readonly parent: Checkpoint['parent'];
   readonly starts: Checkpoint['starts'];
-  /** Set when it is sent. */
-  after: Checkpoint['after'] = undefined;
+  /** After a failover, set when it is sent. */
+  after: Checkpoint['after'];
   /** Set when it is sent. */
   holder: Checkpoint['holder'] = undefined;
   readonly messages: Checkpoint['messages'];
@@ -30,6 +31,8 @@ export class MadeCheckpoint implements Parts<Checkpoint> {
   readonly heldBy: Checkpoint['heldBy'];
 
   /**
+   * @param durability with which it is stored
+   * @param after of the checkpoint
    * @param size of what it stores, in characters of payloads
    * @param graphSteps the steps of the saga's graph
    * @param growth of all that is stored of the saga by it
@@ -39,6 +42,8 @@ export class MadeCheckpoint implements Parts<Checkpoint> {
    */
   constructor(
     parts: Omit<Parts<Checkpoint>, 'after' | 'holder'>,
+    readonly durability: Durability,
+    after: Checkpoint['after'],
     readonly size: number,
     readonly graphSteps: number,
     readonly growth: number,
@@ -46,6 +51,7 @@ export class MadeCheckpoint implements Parts<Checkpoint> {
     readonly previous: number,
     readonly previousAt: number,
   ) {
+    this.after = after;
     this.id = parts.id;
     this.epoch = parts.epoch;
     this.number = parts.number;

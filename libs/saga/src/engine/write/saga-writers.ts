@@ -19,7 +19,6 @@ import { GroupWriter, type GroupWriterOptions, WritersByDurability } from './gro
 import type { MadeCheckpoint } from './made-checkpoint.js';
 import type { RecentSagas } from './recent-sagas.js';
 import type { Recovery } from './recovery.js';
-import { RelaxedSagas } from './relaxed-sagas.js';
 import { asCallError, CALL_MAX_WAIT_MS, type StoreRetry } from './store-retry.js';
 
 /**
@@ -59,14 +58,11 @@ export class SagaWriters {
   /** Writes the checkpoints that concern other sagas. */
   private readonly families: GroupWriter<MadeCheckpoint, CheckpointResult>;
   private readonly signals: GroupWriter<AddressedSignal, SignalResult>;
-  private readonly relaxed: RelaxedSagas;
-
   private readonly recent: RecentSagas | undefined;
 
   constructor(private readonly ports: SagaWritersPorts) {
     this.recent = ports.recovery?.recent;
     const { store, lease, retry, bindings, definitions } = ports;
-    this.relaxed = new RelaxedSagas(bindings);
     const stepsOf = ({ name, version }: NewSaga) => bindings.graphOf({ name, version })?.steps.size ?? 0;
     this.starts = new WritersByDurability((durability) =>
       this.group<NewSaga, StartResult>({
@@ -102,35 +98,27 @@ export class SagaWriters {
   async start(saga: NewSaga): Promise<StartResult> {
     let result: StartResult;
     try {
-      result = await this.starts.write(saga, this.relaxed.durabilityOf(saga));
+      const { durability = 'durable' } = this.ports.bindings.graphOf(saga) ?? {};
+      result = await this.starts.write(saga, durability);
     } catch (error) {
       throw asCallError(error, this.ports.store);
     }
     if (!result.created) return result;
     this.recent?.started(saga, result.now);
-    if (result.leased) this.relaxed.took(saga);
     return result;
   }
 
-  /** Prepares sagas that this process has claimed: their graphs are read, and their durability is known. */
+  /** Prepares sagas that this process has claimed: their graphs are read. */
   async took(sagas: readonly StoredSaga[]): Promise<void> {
     await this.ports.retry.run(() => this.ports.bindings.load(sagas));
-    for (const saga of sagas) {
-      this.recent?.claimed(saga);
-      this.relaxed.took(saga);
-    }
-  }
-
-  /** The saga does not run here any more. */
-  left(id: string): void {
-    this.relaxed.left(id);
+    for (const saga of sagas) this.recent?.claimed(saga);
   }
 
   /** Stores a checkpoint. Transient errors are retried until the writers are closed. */
   checkpoint(checkpoint: MadeCheckpoint): Promise<CheckpointResult> {
-    return this.relaxed.holds(checkpoint.id)
-      ? this.checkpointRelaxed(checkpoint)
-      : this.write(checkpoint, 'durable');
+    return concernsOthers(checkpoint)
+      ? this.families.write(checkpoint)
+      : this.checkpoints.write(checkpoint, checkpoint.durability);
   }
 
   /** Runs `work` in a transaction that also stores the checkpoint that it returns. */
@@ -139,11 +127,9 @@ export class SagaWriters {
     let made: MadeCheckpoint | undefined;
     const result = await this.ports.store.transact(async (transaction) => {
       made = await work(transaction);
-      this.relaxed.mark(made);
       this.afterFailover(made);
       return made;
     });
-    if (made) this.relaxed.stored(made, 'durable', result);
     if (result === 'saved') this.recent?.stored(made!, true);
     return result;
   }
@@ -195,20 +181,6 @@ export class SagaWriters {
     const results = left.length > 0 ? await store.start(left, lease, durability) : [];
     const byId = new Map(left.map(({ id }, n) => [id, results[n]!]));
     return batch.map(({ id }) => byId.get(id) ?? { created: true, leased: false, now: storeClock.now() });
-  }
-
-  private async checkpointRelaxed(made: MadeCheckpoint): Promise<CheckpointResult> {
-    this.relaxed.mark(made);
-    const durability = this.relaxed.durabilityOfCheckpoint(made);
-    const result = await this.write(made, durability);
-    this.relaxed.stored(made, durability, result);
-    return result;
-  }
-
-  private write(checkpoint: MadeCheckpoint, durability: Durability): Promise<CheckpointResult> {
-    return concernsOthers(checkpoint)
-      ? this.families.write(checkpoint)
-      : this.checkpoints.write(checkpoint, durability);
   }
 
   private async writeCheckpoints(
