@@ -1,4 +1,3 @@
-import type { Durability } from '../../definition/options/saga-options.js';
 import { SagaUnavailableError } from '../../errors.js';
 import { type Clock, sleep, type Timer } from '../../shared/clock.js';
 import { transientWait } from '../../shared/transient-wait.js';
@@ -207,36 +206,5 @@ export class GroupWriter<Item, Result> {
     await this.flush([one], attempt);
     this.alone -= 1;
     this.mayBeIdle();
-  }
-}
-
-/** What is written together is committed together, so each durability has a writer of its own, made when it is needed. */
-export class WritersByDurability<Item, Result> {
-  private readonly writers = new Map<Durability, GroupWriter<Item, Result>>();
-  private hastens = false;
-
-  constructor(private readonly make: (durability: Durability) => GroupWriter<Item, Result>) {}
-
-  write(item: Item, durability: Durability): Promise<Result> {
-    let writer = this.writers.get(durability);
-    if (!writer) {
-      writer = this.make(durability);
-      this.writers.set(durability, writer);
-    }
-    const written = writer.write(item);
-    if (this.hastens) writer.hasten();
-    return written;
-  }
-
-  /** From now on an outage is final for each of the writers. */
-  hasten(): void {
-    this.hastens = true;
-    for (const writer of this.writers.values()) writer.hasten();
-  }
-
-  /** Resolves once everything given so far is written, or has failed. */
-  async close(): Promise<void> {
-    this.hasten();
-    await Promise.all([...this.writers.values()].map((writer) => writer.close()));
   }
 }

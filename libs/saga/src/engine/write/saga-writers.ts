@@ -15,7 +15,7 @@ import type {
 import { type CheckpointResult, concernsOthers } from '../ports/checkpoint.js';
 import type { Lease, NewSaga, SentSignal, StoredSaga } from '../ports/stored-saga.js';
 import type { SagaBindings } from '../versions/saga-bindings.js';
-import { GroupWriter, type GroupWriterOptions, WritersByDurability } from './group-writer.js';
+import { GroupWriter, type GroupWriterOptions } from './group-writer.js';
 import type { MadeCheckpoint } from './made-checkpoint.js';
 import type { RecentSagas } from './recent-sagas.js';
 import type { Recovery } from './recovery.js';
@@ -31,6 +31,16 @@ const GROUPS = { lanes: 4, maxBatch: 500, itemsPerLane: 200, maxSize: 2 ** 20 } 
 
 /** What each step of a saga's graph adds to the work for its start and for each of its checkpoints, in characters of payloads. */
 const CHARACTERS_PER_STEP = 30;
+
+/** What is written together is committed together, so each durability has a writer of its own. */
+type ByDurability<Writer> = Readonly<Record<Durability, Writer>>;
+
+function eachDurability<Writer>(make: (durability: Durability) => Writer): ByDurability<Writer> {
+  return { durable: make('durable'), relaxed: make('relaxed') };
+}
+
+const closed = (writers: readonly { close(): Promise<void> }[]) =>
+  Promise.all(writers.map((writer) => writer.close()));
 
 export type AddressedSignal = SentSignal & { readonly target: StoreTarget };
 
@@ -53,8 +63,8 @@ export interface SagaWritersPorts {
  * its own statements, and a checkpoint that concerns other sagas is written alone.
  */
 export class SagaWriters {
-  private readonly starts: WritersByDurability<NewSaga, StartResult>;
-  private readonly checkpoints: WritersByDurability<MadeCheckpoint, CheckpointResult>;
+  private readonly starts: ByDurability<GroupWriter<NewSaga, StartResult>>;
+  private readonly checkpoints: ByDurability<GroupWriter<MadeCheckpoint, CheckpointResult>>;
   /** Writes the checkpoints that concern other sagas. */
   private readonly families: GroupWriter<MadeCheckpoint, CheckpointResult>;
   private readonly signals: GroupWriter<AddressedSignal, SignalResult>;
@@ -64,7 +74,7 @@ export class SagaWriters {
     this.recent = ports.recovery?.recent;
     const { store, lease, retry, bindings, definitions } = ports;
     const stepsOf = ({ name, version }: NewSaga) => bindings.graphOf({ name, version })?.steps.size ?? 0;
-    this.starts = new WritersByDurability((durability) =>
+    this.starts = eachDurability((durability) =>
       this.group<NewSaga, StartResult>({
         sizeOf: (saga) => sizeOfStart(saga) + stepsOf(saga) * CHARACTERS_PER_STEP,
         write: (batch, isRepeated) =>
@@ -74,7 +84,7 @@ export class SagaWriters {
         patience: CALL_MAX_WAIT_MS,
       }),
     );
-    this.checkpoints = new WritersByDurability((durability) =>
+    this.checkpoints = eachDurability((durability) =>
       this.group<MadeCheckpoint, CheckpointResult>({
         sizeOf: ({ size, graphSteps }) => size + graphSteps * CHARACTERS_PER_STEP,
         write: (batch) => this.writeCheckpoints(batch, durability),
@@ -94,12 +104,12 @@ export class SagaWriters {
     });
   }
 
-  /** Stores a saga. If the result is leased, this process runs the saga and calls `left` at the end. */
+  /** Stores a saga. If the result is leased, this process runs the saga. */
   async start(saga: NewSaga): Promise<StartResult> {
     let result: StartResult;
     try {
       const { durability = 'durable' } = this.ports.bindings.graphOf(saga) ?? {};
-      result = await this.starts.write(saga, durability);
+      result = await this.starts[durability].write(saga);
     } catch (error) {
       throw asCallError(error, this.ports.store);
     }
@@ -118,7 +128,7 @@ export class SagaWriters {
   checkpoint(checkpoint: MadeCheckpoint): Promise<CheckpointResult> {
     return concernsOthers(checkpoint)
       ? this.families.write(checkpoint)
-      : this.checkpoints.write(checkpoint, checkpoint.durability);
+      : this.checkpoints[checkpoint.durability].write(checkpoint);
   }
 
   /** Runs `work` in a transaction that also stores the checkpoint that it returns. */
@@ -143,18 +153,17 @@ export class SagaWriters {
   /** From now on, transient errors of starts and signals are final. */
   hasten(): void {
     this.ports.recovery?.hasten();
-    this.starts.hasten();
-    this.signals.hasten();
+    for (const writer of [...Object.values(this.starts), this.signals]) writer.hasten();
   }
 
   /** Resolves once every checkpoint is stored, or has failed. */
   async closeCheckpoints(): Promise<void> {
-    await Promise.all([this.checkpoints.close(), this.families.close()]);
+    await closed([...Object.values(this.checkpoints), this.families]);
   }
 
   /** Resolves once every start and every signal is stored, or has failed. */
   async close(): Promise<void> {
-    await Promise.all([this.starts.close(), this.signals.close()]);
+    await closed([...Object.values(this.starts), this.signals]);
   }
 
   private group<Item, Result>(
