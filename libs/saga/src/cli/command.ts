@@ -1,3 +1,5 @@
+import { parseArgs } from 'node:util';
+import { nearestName } from '../shared/nearest-name.js';
 import type { Terminal } from './terminal.js';
 
 /** An option as it is parsed, and as help shows it. */
@@ -28,6 +30,27 @@ export interface Call<O extends OptionSpecs = OptionSpecs> {
   readonly terminal: Terminal;
 }
 
+/** What a command prints in the end, and its exit code. */
+export interface Answer {
+  /** With --json. */
+  readonly json: string;
+  readonly text: readonly string[];
+  /** Lines beside the text, on stderr. */
+  readonly notes?: readonly string[];
+  /** Default: done. */
+  readonly exit?: number;
+}
+
+/** What a command has done. */
+export function did(text: string, json: object = { done: true }): Answer {
+  return { json: JSON.stringify(json), text: [text] };
+}
+
+/** What a command shows. */
+export function shows(json: unknown, text: readonly string[]): Answer {
+  return { json: JSON.stringify(json, undefined, 2), text };
+}
+
 /** A command: what runs, and what help says of it. */
 export interface Command<O extends OptionSpecs = OptionSpecs> {
   /** What it is called by: `show`, `graph diff`. */
@@ -40,8 +63,8 @@ export interface Command<O extends OptionSpecs = OptionSpecs> {
   readonly details?: string;
   readonly examples?: readonly string[];
   readonly options: O;
-  /** @returns the exit code */
-  run(call: Call<O>): Promise<number>;
+  /** @returns what to print, or the exit code if it has printed everything */
+  run(call: Call<O>): Promise<number | Answer>;
 }
 
 /** For the compiler: `run` knows the values of its own options. */
@@ -75,3 +98,65 @@ export const DATABASE_OPTIONS = {
 } as const;
 
 export const JSON_OPTION = { json: flag('print JSON') } as const;
+
+/** The command was called in a way that it does not understand; its usage is shown. */
+export class UsageError extends Error {
+  readonly code = 'USAGE';
+
+  constructor(
+    message: string,
+    readonly command?: Command,
+  ) {
+    super(message);
+  }
+}
+
+/** What was asked for does not fit how things stand; nothing has happened. */
+export class Refusal extends Error {
+  constructor(
+    message: string,
+    readonly code: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The result is unknown, or the command cannot run: for example, the database lacks tables. */
+export class CannotTell extends Error {
+  constructor(
+    message: string,
+    readonly code: string,
+  ) {
+    super(message);
+  }
+}
+
+/** @throws UsageError for unknown options, and operands that are missing or too many */
+export function readCommandLine(command: Command, args: readonly string[]): Omit<Call, 'terminal'> {
+  const { values, positionals } = parsed(command, args);
+  const needed = command.operands.filter((operand) => !operand.startsWith('['));
+  if (positionals.length < needed.length) {
+    throw new UsageError(`Give ${needed.slice(positionals.length).join(' and ')}`);
+  }
+  if (positionals.length > command.operands.length && !command.operands.at(-1)?.includes('…')) {
+    const extra = positionals[command.operands.length]!;
+    // A shell takes unquoted JSON to pieces.
+    const quoting = /[{}[\]":]/.test(extra) ? `; quote JSON: '{"sku":"cup"}'` : '';
+    throw new UsageError(`'${extra}' is an unexpected argument${quoting}`);
+  }
+  return { operands: positionals, values: values as Call['values'] };
+}
+
+function parsed(command: Command, args: readonly string[]) {
+  const options = Object.fromEntries(
+    Object.entries(command.options).map(([name, { type, multiple = false }]) => [name, { type, multiple }]),
+  );
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    const [sentence = ''] = (error as Error).message.split('. ');
+    const unknown = /^Unknown option '--([^'=]+)/.exec(sentence)?.[1];
+    const nearest = unknown === undefined ? undefined : nearestName(unknown, Object.keys(command.options));
+    throw new UsageError(`${sentence}${nearest === undefined ? '' : `. Did you mean '--${nearest}'?`}`);
+  }
+}

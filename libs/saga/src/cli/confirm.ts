@@ -1,6 +1,5 @@
-import { option } from './command.js';
+import { option, UsageError } from './command.js';
 import type { Terminal } from './terminal.js';
-import { UsageError } from './usage-error.js';
 
 export const YES_OPTION = {
   yes: option.flag('skip the confirmation prompt (required without a terminal)'),

@@ -1,10 +1,19 @@
 import type { Type } from '@nestjs/common';
 import type { GraphRecord } from '../definition/describe/graph-record.js';
 import type { SagaDescription } from '../definition/describe/saga-description.js';
+import { isUuid } from '../engine/payload/storable-key.js';
 import type { ServiceParts } from '../nest/assemble-engine.js';
+import type { SagaTarget } from '../nest/calls/saga-calls.js';
 import type { SagaService } from '../nest/saga.service.js';
-import { CODEC_OPTION } from './codec-option.js';
-import { DATABASE_OPTIONS } from './command.js';
+import type { PayloadCodec } from '../store/coded/payload-codec.js';
+import { CannotTell, DATABASE_OPTIONS, option, UsageError } from './command.js';
+
+export const CODEC_OPTION = {
+  codec: option.text(
+    '<file>',
+    "the compiled file whose default export is the applications' codec, or a function that returns it",
+  ),
+} as const;
 
 /** The options of every command that reads sagas or acts on them. */
 export const SAGA_OPTIONS = { ...DATABASE_OPTIONS, ...CODEC_OPTION } as const;
@@ -15,6 +24,8 @@ export interface OperatorSession {
   readonly running: ServiceParts;
   /** The applications encode what they store. */
   readonly isCoded: boolean;
+  /** What was given to encode and decode it. */
+  readonly codec: PayloadCodec | undefined;
   /** What was deployed, as it was stored; in the order of the names. */
   readonly deployed: readonly Deployed[];
   /** The class that stands for one of these, as `start()` takes it. */
@@ -27,4 +38,35 @@ export interface Deployed {
   readonly version: number;
   readonly graph: GraphRecord;
   readonly about: SagaDescription;
+}
+
+/**
+ * What the applications would have encoded is not stored as it is.
+ * @param what was given: `<input>`; undefined: nothing
+ */
+export function checkEncoded(
+  { isCoded, codec }: Pick<OperatorSession, 'isCoded' | 'codec'>,
+  what: string | undefined,
+): void {
+  if (what === undefined || !isCoded || codec) return;
+  throw new CannotTell(
+    `${what} would be stored unencoded, but the applications encode their values. Give their codec as --codec <file>`,
+    'SAGA_CODEC',
+  );
+}
+
+export const TARGET = '<target>';
+
+/**
+ * A saga's id, or `<saga>/<correlation id>`. Both parts may have slashes of their own: a name that was deployed is
+ * taken for one, otherwise all up to the first slash.
+ */
+export function readTarget(written: string, { deployed }: Pick<OperatorSession, 'deployed'>): SagaTarget {
+  const named = deployed.map(({ name }) => name).filter((name) => written.startsWith(`${name}/`));
+  const saga = named.sort((a, b) => b.length - a.length)[0] ?? written.split('/')[0]!;
+  const correlationId = written.slice(saga.length + 1);
+  if (saga !== '' && correlationId !== '') return { saga, correlationId };
+  const isId: boolean = isUuid(written);
+  if (isId) return written;
+  throw new UsageError(`'${written}' is not a target; give a saga's id, or <saga>/<correlation id>`);
 }

@@ -1,15 +1,20 @@
 import { userInfo } from 'node:os';
 import type { OperatorOptions } from '../nest/calls/operator-options.js';
-import { type OptionSpecs, option, type ValuesOf } from './command.js';
+import { option, type OptionSpecs, UsageError, type ValuesOf } from './command.js';
 import type { Terminal } from './terminal.js';
-import { UsageError } from './usage-error.js';
 import { readStatuses, readWhole } from './values.js';
+import { withoutUndefined } from '../shared/without-undefined.js';
 
 export const BY_OPTION = { by: option.text('<name>', 'the operator; default: the variable USER') } as const;
 
-export const OPERATOR_OPTIONS = {
+/** Who acts, and why. */
+export const WHO_OPTIONS = {
   ...BY_OPTION,
-  reason: option.text('<text>', 'the reason; kept in the history'),
+  reason: option.text('<text>', 'the reason, which is kept'),
+} as const satisfies OptionSpecs;
+
+export const OPERATOR_OPTIONS = {
+  ...WHO_OPTIONS,
   expects: option.text(
     '<status>',
     'run only if the saga has this status; otherwise change nothing and exit with 1',
@@ -20,22 +25,24 @@ export const OPERATOR_OPTIONS = {
   ),
 } as const satisfies OptionSpecs;
 
+/** Who does it, and why. */
+export function whoOf(
+  { by, reason }: ValuesOf<typeof WHO_OPTIONS>,
+  terminal: Terminal,
+): Pick<OperatorOptions, 'by' | 'reason'> {
+  return withoutUndefined({ by: by ?? userOf(terminal), reason });
+}
+
 /** Who does it, why, and in what state they believe it to be. */
 export function operatorOptionsOf(
   values: ValuesOf<typeof OPERATOR_OPTIONS>,
   terminal: Terminal,
 ): OperatorOptions {
-  const by = values.by ?? userOf(terminal);
   const [status, ...more] = values.expects === undefined ? [] : readStatuses(values.expects);
   if (more.length > 0) throw new UsageError('--expects accepts one status');
   const revision = readWhole(values['expects-revision'], 'expects-revision');
-  return {
-    ...(by !== undefined && { by }),
-    ...(values.reason !== undefined && { reason: values.reason }),
-    ...((status !== undefined || revision !== undefined) && {
-      expects: { ...(status !== undefined && { status }), ...(revision !== undefined && { revision }) },
-    }),
-  };
+  const expects = withoutUndefined({ status, revision });
+  return { ...whoOf(values, terminal), ...(Object.keys(expects).length > 0 && { expects }) };
 }
 
 /** The user who is logged in, as the shell says, or the system. */

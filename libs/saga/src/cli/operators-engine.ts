@@ -3,6 +3,7 @@ import type { OperatorRules } from '../definition/describe/graph-record.js';
 import { handlerOf } from '../definition/options/handler-name.js';
 import { type SagaGraph, sagaLabel } from '../definition/graph/saga-graph.js';
 import { type Clock, systemClock } from '../shared/clock.js';
+import { shown } from '../shared/shown-value.js';
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { StoredGraph } from '../engine/ports/graph-store.js';
 import type { StoredSaga } from '../engine/ports/stored-saga.js';
@@ -11,19 +12,17 @@ import { postgresEngine } from '../nest/postgres-engine.js';
 import { withDefaults } from '../nest/saga.options.js';
 import { type RegisteredSaga, SagaRegistry } from '../nest/discovery/saga.registry.js';
 import { SagaService } from '../nest/saga.service.js';
-import type { PayloadCodec } from '../store/coded/payload-codec.js';
+import { CODEC_RULE, isCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
 import { EngineSql } from '../store/postgres/connection/engine-sql.js';
 import { openPool } from '../store/postgres/connection/open-pool.js';
 import { PgDatabase } from '../store/postgres/connection/pg-database.js';
 import { missingParts } from '../store/postgres/setup/migrate.js';
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
-import { readCodec } from './codec-option.js';
-import type { DATABASE_OPTIONS, ValuesOf } from './command.js';
-import { databaseUrl } from './database-url.js';
-import type { Deployed, OperatorSession, SAGA_OPTIONS } from './operator-session.js';
-import { schemaOf } from './schema-option.js';
+import { CannotTell, type DATABASE_OPTIONS, UsageError, type ValuesOf } from './command.js';
+import { databaseUrl, schemaOf } from './database-options.js';
+import type { CODEC_OPTION, Deployed, OperatorSession, SAGA_OPTIONS } from './operator-session.js';
 import type { Terminal } from './terminal.js';
-import { CannotTell } from './usage-error.js';
+import { importFile } from './values.js';
 
 /** How long (ms) PostgreSQL may take for an answer. */
 export const PATIENCE = 10_000;
@@ -48,14 +47,27 @@ export async function operating<T>(
       return await work({
         sagas: new SagaService({ ready: async () => running }),
         running,
-        isCoded,
-        deployed,
-        typeOf,
+        ...{ isCoded, codec, deployed, typeOf },
       });
     } finally {
       await running.engine.stop();
     }
   });
+}
+
+/** @throws UsageError when the file is not there, or has no codec */
+export async function readCodec({
+  codec: file,
+}: ValuesOf<typeof CODEC_OPTION>): Promise<PayloadCodec | undefined> {
+  if (file === undefined) return undefined;
+  const { path, exported: module } = await importFile(file);
+  const { default: exported } = module;
+  // Of CommonJS that was compiled from a module, the default export has one of its own.
+  const given = (exported as { default?: unknown } | undefined)?.default ?? exported;
+  const codec: unknown = typeof given === 'function' ? await (given as () => unknown)() : given;
+  if (codec === undefined) throw new UsageError(`${path} has no default export`);
+  if (!isCodec(codec)) throw new UsageError(`${path}: codec is ${shown(codec)}; ${CODEC_RULE}`);
+  return codec as PayloadCodec;
 }
 
 /** @param work receives what runs statements on the database, and the schema */

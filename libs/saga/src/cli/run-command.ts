@@ -1,11 +1,9 @@
 import { ERROR_ANSWERS } from '../nest/error-answers.js';
 import { nearestName } from '../shared/nearest-name.js';
-import { type Command, EXIT } from './command.js';
-import { readCommandLine } from './command-line.js';
+import { type Command, EXIT, readCommandLine, Refusal, UsageError } from './command.js';
 import { COMMANDS } from './commands.js';
 import { helpOf, overview, usageOf } from './text/help.js';
 import type { Terminal } from './terminal.js';
-import { Refusal, UsageError } from './usage-error.js';
 
 /** @returns the exit code of the command that the words name */
 export async function runCommand(words: readonly string[], terminal: Terminal): Promise<number> {
@@ -36,7 +34,14 @@ async function dispatch(words: readonly string[], terminal: Terminal): Promise<n
 
 async function runOne(command: Command, args: readonly string[], terminal: Terminal): Promise<number> {
   try {
-    return await command.run({ ...readCommandLine(command, args), terminal });
+    const line = readCommandLine(command, args);
+    const ended = await command.run({ ...line, terminal });
+    if (typeof ended === 'number') return ended;
+    const { json, text, notes = [], exit = EXIT.done } = ended;
+    const shown = 'json' in line.values ? [json] : text;
+    if (shown.length > 0) terminal.out(shown.join('\n'));
+    if (!('json' in line.values)) notes.forEach((note) => terminal.error(note));
+    return exit;
   } catch (error) {
     throw error instanceof UsageError ? new UsageError(error.message, command) : error;
   }

@@ -5,8 +5,8 @@ import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { SagaMetadata } from '../definition/decorators/saga-metadata.js';
 import { methodsOf } from '../definition/decorators/saga-methods.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
-import { importFile } from './import-file.js';
-import { UsageError } from './usage-error.js';
+import { importFile } from './values.js';
+import { UsageError } from './command.js';
 
 /**
  * The sagas of a compiled file, and its step handlers: those that it exports, and those that the Nest modules which it

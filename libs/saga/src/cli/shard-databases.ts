@@ -15,13 +15,11 @@ import {
   type ShardChange,
 } from '../store/postgres/shards/postgres-shard-row.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
-import { checkEncoded, type CODEC_OPTION, readCodec } from './codec-option.js';
-import type { ValuesOf } from './command.js';
-import { databaseUrl } from './database-url.js';
-import { onMigratedDatabase, PATIENCE, rulesOf } from './operators-engine.js';
+import { type ValuesOf, CannotTell, UsageError } from './command.js';
+import { databaseUrl, schemaOf } from './database-options.js';
+import { checkEncoded, type CODEC_OPTION } from './operator-session.js';
+import { onMigratedDatabase, PATIENCE, readCodec, rulesOf } from './operators-engine.js';
 import type { Terminal } from './terminal.js';
-import { schemaOf } from './schema-option.js';
-import { CannotTell, UsageError } from './usage-error.js';
 
 /** The shards of a command: URLs and schemas, in pairs, or one URL with several schemas, or several URLs with one schema. */
 export interface ShardUrls {
@@ -98,7 +96,7 @@ export async function changeShardAt(
     );
   return onShard(shard.address, terminal, async (rows, row, { graphs }) => {
     const { coded: isCoded } = rulesOf(await graphs.newest());
-    checkEncoded({ isCoded, running: { options: { codec } } }, change.reason && '--reason');
+    checkEncoded({ isCoded, codec }, change.reason && '--reason');
     await changeShard(rows, call, convertWhoAndWhy(change, new Coder(codec).encoding));
     const after = await rows.read();
     return after?.accepting !== row.accepting || after.closed !== row.closed;

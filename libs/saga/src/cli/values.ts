@@ -1,10 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { nearestName } from '../shared/nearest-name.js';
 import { toMilliseconds } from '../definition/options/duration.js';
 import type { SagaFilter } from '../nest/calls/saga-filter.js';
 import { SAGA_STATUSES, type SagaStatus } from '../definition/types/saga-status.js';
 import type { Terminal } from './terminal.js';
-import { UsageError } from './usage-error.js';
+import { UsageError } from './command.js';
 
 /** What a value of JSON may be written as, for help. */
 export const JSON_SOURCES = 'JSON, @<file>, or - for standard input';
@@ -123,4 +125,15 @@ export function readStatuses(written: string): SagaStatus[] {
     if (status) return status;
     throw new UsageError(`'${one}' is not a status; give one of ${SAGA_STATUSES.join(', ')}`);
   });
+}
+
+/** Imports a compiled file that a command was given, and returns its absolute path and its exports. @throws UsageError if there is none */
+export async function importFile(
+  file: string,
+): Promise<{ readonly path: string; readonly exported: Readonly<Record<string, unknown>> }> {
+  const path = resolve(file);
+  await access(path).catch(() => {
+    throw new UsageError(`The file ${path} does not exist`);
+  });
+  return { path, exported: (await import(pathToFileURL(path).href)) as Record<string, unknown> };
 }

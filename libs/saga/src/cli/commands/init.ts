@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { command, EXIT, option } from '../command.js';
+import { command, EXIT, option, UsageError } from '../command.js';
 import { columns } from '../text/columns.js';
 import { installPackages } from '../init/install-packages.js';
 import { installCommands, neededPackages } from '../init/needed-packages.js';
@@ -9,7 +9,6 @@ import { chooseLayer } from '../init/choose-layer.js';
 import { type FileChange, folderOf } from '../init/file-change.js';
 import { LAYER_NAMES } from '../init/layers.js';
 import { planInit } from '../init/plan-init.js';
-import { UsageError } from '../usage-error.js';
 
 export const init = command({
   words: 'init',

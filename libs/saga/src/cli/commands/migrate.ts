@@ -1,8 +1,17 @@
 import type { Partitions } from '../../store/postgres/schema/partition-saga-tables.js';
-import { command, DATABASE_OPTIONS, EXIT, JSON_OPTION, option, type ValuesOf } from '../command.js';
+import {
+  type Answer,
+  command,
+  DATABASE_OPTIONS,
+  did,
+  EXIT,
+  JSON_OPTION,
+  option,
+  UsageError,
+  type ValuesOf,
+} from '../command.js';
+import { schemaOf } from '../database-options.js';
 import { onDatabase } from '../session.js';
-import type { Terminal } from '../terminal.js';
-import { UsageError } from '../usage-error.js';
 import { counted } from '../text/format.js';
 
 export const migrate = command({
@@ -26,7 +35,7 @@ export const migrate = command({
     partitions: option.text('daily|weekly', 'create partitioned tables, as forRoot({ partitions }) does'),
   },
   run: async ({ values, terminal }) => {
-    if (values.sql) return printSql(values, terminal);
+    if (values.sql) return sqlOf(values);
     const partitions = await partitionsOf(values.partitions);
     const [{ migrate, missingParts }, { partitionedNeeds, SAGA_NEEDS }] = await Promise.all([
       import('../../store/postgres/setup/migrate.js'),
@@ -36,20 +45,16 @@ export const migrate = command({
     return onDatabase(values, terminal, async (sql, schema) => {
       if (values.check) {
         const missing = await missingParts(sql, schema, needs);
-        const text =
-          missing.length === 0
-            ? `Schema '${schema}' is up to date`
-            : `Schema '${schema}' lacks ${missing.join(', ')}`;
-        terminal.out(values.json ? JSON.stringify({ schema, missing }) : text);
-        return missing.length === 0 ? EXIT.done : EXIT.refused;
+        const state = missing.length === 0 ? 'is up to date' : `lacks ${missing.join(', ')}`;
+        const exit = missing.length === 0 ? EXIT.done : EXIT.refused;
+        return { ...did(`Schema '${schema}' ${state}`, { schema, missing }), exit };
       }
       const applied = await migrate(sql, schema, needs);
       const text =
         applied.length === 0
           ? `Schema '${schema}' was already up to date`
           : `Applied ${counted(applied.length, 'migration')} to schema '${schema}': ${applied.join(', ')}`;
-      terminal.out(values.json ? JSON.stringify({ schema, applied }) : text);
-      return EXIT.done;
+      return did(text, { schema, applied });
     });
   },
 });
@@ -57,10 +62,7 @@ export const migrate = command({
 const NOT_WITH_SQL = ['url', 'check', 'json', 'partitions'] as const;
 
 /** Reads no database: the migrations are the same for all of them, except for those of partitions. */
-async function printSql(
-  values: ValuesOf<typeof DATABASE_OPTIONS> & Record<string, unknown>,
-  terminal: Terminal,
-): Promise<number> {
+async function sqlOf(values: ValuesOf<typeof DATABASE_OPTIONS> & Record<string, unknown>): Promise<Answer> {
   const other = NOT_WITH_SQL.find((name) => values[name] !== undefined);
   if (other === 'partitions')
     throw new UsageError(
@@ -68,12 +70,8 @@ async function printSql(
     );
   if (other)
     throw new UsageError(`--${other} cannot be given with --sql, which prints the same for every database`);
-  const [{ migrationScript }, { schemaOf }] = await Promise.all([
-    import('../../store/postgres/setup/migrate.js'),
-    import('../schema-option.js'),
-  ]);
-  terminal.out(await migrationScript(schemaOf(values)));
-  return EXIT.done;
+  const { migrationScript } = await import('../../store/postgres/setup/migrate.js');
+  return did(await migrationScript(schemaOf(values)));
 }
 
 async function partitionsOf(given: string | undefined): Promise<Partitions | undefined> {

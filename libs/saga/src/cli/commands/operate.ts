@@ -10,26 +10,27 @@ import type { OperatorOptions } from '../../nest/calls/operator-options.js';
 import type { SagaTarget } from '../../nest/calls/saga-calls.js';
 import { makeCall } from '../../nest/make-call.js';
 import {
+  type Answer,
   type Command,
   command,
+  did,
   EXIT,
   JSON_OPTION,
   option,
   type OptionSpecs,
+  shows,
   type ValuesOf,
+  UsageError,
 } from '../command.js';
 import { BULK_OPTIONS, operateOnMany } from '../bulk.js';
-import { checkEncoded } from '../codec-option.js';
 import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
 import { operating } from '../session.js';
-import { type OperatorSession, SAGA_OPTIONS } from '../operator-session.js';
+import { checkEncoded, type OperatorSession, readTarget, SAGA_OPTIONS, TARGET } from '../operator-session.js';
 import { BY_OPTION, OPERATOR_OPTIONS, operatorOptionsOf, userOf } from '../operator.js';
 import { rollbackLines, withoutResults } from '../text/rollback-text.js';
 import { headLines } from '../text/saga-page.js';
 import { paintOn } from '../text/style.js';
-import { readTarget, TARGET } from '../target.js';
 import type { Terminal } from '../terminal.js';
-import { UsageError } from '../usage-error.js';
 import { JSON_SOURCES, readJson, readWhere } from '../values.js';
 import { CALL_COMMANDS } from './call-commands.js';
 
@@ -119,7 +120,7 @@ async function run(
   [written, ...operands]: readonly (string | undefined)[],
   values: Values,
   terminal: Terminal,
-): Promise<number> {
+): Promise<number | Answer> {
   const { where, 'dry-run': dryRun } = values;
   if (isBulk(name)) checkWhich(name, written, values);
   if (!dryRun && (CALL_COMMANDS[name].asks !== undefined || where))
@@ -183,63 +184,42 @@ function callerOf(name: CallName, values: Values, terminal: Terminal): OperatorO
 }
 
 async function operateOnOne(
-  { name, written, about, values, caller: given, own }: Made,
+  { name, written, about = '', values, caller: given, own }: Made,
   target: SagaTarget,
   operated: OperatorSession,
   terminal: Terminal,
-): Promise<number> {
-  if (values['dry-run']) return showBefore(name, target, values, operated, terminal);
-  const did = capital(factsOf(name).done);
-  const { asks, prints = about === undefined ? `${did} {target}` : `${did} '{}' of {target}` } =
+): Promise<number | Answer> {
+  if (values['dry-run']) return aboutOne(name, target, operated, terminal);
+  const done = capital(factsOf(name).done);
+  const { asks, prints = about === '' ? `${done} {target}` : `${done} '{}' of {target}` } =
     CALL_COMMANDS[name];
   let caller = given;
   const show = async () => {
     // What is agreed to is what was shown.
     const { status } = await operated.sagas.get(target);
     caller = { ...given, expects: given.expects ?? status };
-    return [...(await aboutOne(name, target, operated, terminal)), ''];
+    return [...(await aboutOne(name, target, operated, terminal)).text, ''];
   };
-  const agreed = await confirmed(
-    values.yes || asks === undefined,
-    (asks ?? '').replace('{}', about ?? ''),
-    show,
-    terminal,
-  );
+  const agreed =
+    asks === undefined || (await confirmed(values.yes, asks.replace('{}', about), show, terminal));
   if (!agreed) return EXIT.refused;
   await makeCall(operated.sagas, name, target, { ...caller, ...own });
-  const text = prints.replace('{}', about ?? '').replace('{target}', written!);
-  terminal.out(values.json ? JSON.stringify({ done: true }) : text);
-  return EXIT.done;
+  return did(prints.replace('{}', about).replace('{target}', written!));
 }
 
-async function showBefore(
-  name: CallName,
-  target: SagaTarget,
-  { json }: Values,
-  operated: OperatorSession,
-  terminal: Terminal,
-): Promise<number> {
-  if (!json) for (const line of await aboutOne(name, target, operated, terminal)) terminal.out(line);
-  else {
-    const { id, saga, status } = await operated.sagas.get(target);
-    const { compensates } = factsOf(name);
-    const rollback = compensates && withoutResults(await operated.sagas.previewRollback(target));
-    terminal.out(JSON.stringify({ id, saga, status, ...(rollback && { rollback }) }, undefined, 2));
-  }
-  return EXIT.done;
-}
-
+/** The saga, and the compensations that the call would run. */
 async function aboutOne(
   name: CallName,
   target: SagaTarget,
   { sagas, running }: OperatorSession,
   terminal: Terminal,
-): Promise<string[]> {
-  const saga = await sagas.get(target);
-  const head = headLines(saga, { paint: paintOn(terminal), now: running.engine.now() });
-  return factsOf(name).compensates
-    ? [...head, '', ...rollbackLines(await sagas.previewRollback(target))]
-    : head;
+): Promise<Answer> {
+  const found = await sagas.get(target);
+  const { id, saga, status } = found;
+  const head = headLines(found, { paint: paintOn(terminal), now: running.engine.now() });
+  if (!factsOf(name).compensates) return shows({ id, saga, status }, head);
+  const plan = await sagas.previewRollback(target);
+  return shows({ id, saga, status, rollback: withoutResults(plan) }, [...head, '', ...rollbackLines(plan)]);
 }
 
 /** `abandonAttempt` as the command line writes it: `abandon-attempt`. */

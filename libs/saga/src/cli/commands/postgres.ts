@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { relative } from 'node:path';
-import { command, EXIT, option } from '../command.js';
+import { command, EXIT, option, UsageError } from '../command.js';
 import { DEVELOPMENT_URL } from '../init/own-postgres.js';
 import { createDatabase } from '../postgres/create-database.js';
 import { startDevelopmentServer } from '../postgres/development-server.js';
 import { endServer, PostgresStartError } from '../postgres/index.js';
 import type { Terminal } from '../terminal.js';
-import { UsageError } from '../usage-error.js';
 
 export const postgres = command({
   words: 'postgres',

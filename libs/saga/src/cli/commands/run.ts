@@ -1,12 +1,11 @@
-import { type Call, command, EXIT, JSON_OPTION, option } from '../command.js';
-import { isDeclaredFile, printProblems, problemsOf, readDeclared } from '../local/declared-files.js';
+import { type Answer, type Call, command, EXIT, JSON_OPTION, option, shows, UsageError } from '../command.js';
+import { isDeclaredFile, problemLines, problemsOf, readDeclared } from '../local/declared-files.js';
 import type { GivenAnswers } from '../local/answers.js';
 import type { LocalEnd } from '../local/run-locally.js';
 import { withFields } from '../local/read-input.js';
 import type { Terminal } from '../terminal.js';
-import { failureText } from '../text/format.js';
+import { counted, failureText } from '../text/format.js';
 import { paintOn } from '../text/style.js';
-import { UsageError } from '../usage-error.js';
 import { JSON_SOURCES, readJson, readPair, readTime } from '../values.js';
 
 /** The exit code of a saga that was not compensated completely. */
@@ -50,13 +49,11 @@ export const run = command({
       const isQuiet = values.json ?? false;
       const run = { types, input, answers, timeout, failures: values.fail ?? [], isQuiet };
       const end = await runLocally(run, terminal);
-      if (values.json) terminal.out(JSON.stringify(resultOf(end), undefined, 2));
-      else printEnd(end, terminal);
-      return exitOf(end);
+      return answerOf(end, terminal);
     } catch (error) {
       const problems = await problemsOf(error);
       if (!problems) throw error;
-      await printProblems(problems, (line) => terminal.error(line));
+      for (const line of await problemLines(problems)) terminal.error(line);
       return EXIT.failed;
     }
   },
@@ -85,18 +82,44 @@ function readSignal(written: string): [string, unknown] {
   }
 }
 
-function exitOf({ outcome: { status } }: LocalEnd): number {
+function answerOf(
+  { saga: { saga, version, steps }, outcome, published }: LocalEnd,
+  terminal: Terminal,
+): Answer {
+  const { id, status, results, failure } = outcome;
+  const text = [
+    ...(failure ? [`\n${paintOn(terminal)('red', failureText(failure))}`] : []),
+    ...(Object.keys(results).length > 0 ? [`\n${JSON.stringify(results, undefined, 2)}`] : []),
+  ];
+  const json = { id, saga, version, status, results, ...(failure && { failure }), steps, published };
+  return { ...shows(json, text), exit: exitOf(status) };
+}
+
+function exitOf(status: string): number {
   if (status === 'completed') return EXIT.done;
   return status === 'compensated' || status === 'aborted' ? EXIT.refused : NEEDS_ATTENTION;
 }
 
-function resultOf({ saga: { saga, version, steps }, outcome, published }: LocalEnd): object {
-  const { id, status, results, failure } = outcome;
-  return { id, saga, version, status, results, ...(failure && { failure }), steps, published };
-}
-
-function printEnd({ outcome: { results, failure } }: LocalEnd, terminal: Terminal): void {
-  const paint = paintOn(terminal);
-  if (failure) terminal.out(`\n${paint('red', failureText(failure))}`);
-  if (Object.keys(results).length > 0) terminal.out(`\n${JSON.stringify(results, undefined, 2)}`);
-}
+export const lint = command({
+  words: 'lint',
+  operands: ['<path…>'],
+  summary: 'Checks declared sagas, and prints each problem with its line',
+  details:
+    'A path is a folder with YAML files, a YAML or JSON file, or a pattern such as "sagas/**/*.json". Sub-sagas must be among the files. Runs nothing. Exit code: 0 if the files ' +
+    'are valid, 1 if one is not, 2 if the command failed.',
+  examples: ['saga lint place-order.yaml', 'saga lint sagas/', 'saga lint "sagas/*.yaml" --environment'],
+  options: {
+    ...JSON_OPTION,
+    environment: option.flag('check that the variables and secrets of the files are set here'),
+  },
+  run: async ({ operands: files, values }) => {
+    try {
+      const types = await readDeclared(files, values.environment ?? false);
+      return shows([], [`${counted(types.length, 'saga')}, no problems`]);
+    } catch (error) {
+      const problems = await problemsOf(error);
+      if (!problems) throw error;
+      return { ...shows(problems, await problemLines(problems)), exit: EXIT.refused };
+    }
+  },
+});

@@ -3,14 +3,13 @@ import type { Credentials } from '../../daemon/access/credentials.js';
 import type { DaemonOptions } from '../../daemon/daemon.js';
 import type { NetworkOptions } from '../../declared/network/network.js';
 import { SagaConfigurationError } from '../../errors.js';
-import { type Call, command, DATABASE_OPTIONS, EXIT, option } from '../command.js';
+import { type Call, command, DATABASE_OPTIONS, EXIT, option, UsageError } from '../command.js';
 import { DEVELOPMENT_URL } from '../init/own-postgres.js';
-import { filesIn, printProblems, problemsOf } from '../local/declared-files.js';
+import { filesIn, problemLines, problemsOf } from '../local/declared-files.js';
 import { type EmbeddedServer, startEmbedded } from '../postgres/embedded-server.js';
 import { PostgresStartError } from '../postgres/index.js';
 import { severalHosts } from '../../store/postgres/connection/several-hosts.js';
 import type { Terminal } from '../terminal.js';
-import { UsageError } from '../usage-error.js';
 import { readTime, readWhole } from '../values.js';
 
 const TOKEN_VARIABLE = 'SAGA_TOKEN';
@@ -110,7 +109,7 @@ function stopSignal(terminal: Terminal): Promise<boolean> {
 
 async function explain(error: unknown, terminal: Terminal): Promise<number> {
   const problems = await problemsOf(error);
-  if (problems) await printProblems(problems, (line) => terminal.error(line));
+  if (problems) for (const line of await problemLines(problems)) terminal.error(line);
   else if (error instanceof PostgresStartError) terminal.error(`saga: ${error.code}: ${error.message}`);
   else throw error;
   return EXIT.failed;

@@ -1,6 +1,6 @@
-import { type Call, type Command, command, EXIT, JSON_OPTION, option } from '../command.js';
-import { CODEC_OPTION } from '../codec-option.js';
-import { BY_OPTION, userOf } from '../operator.js';
+import { type Command, command, did, EXIT, JSON_OPTION, option, shows } from '../command.js';
+import { WHO_OPTIONS, whoOf } from '../operator.js';
+import { CODEC_OPTION } from '../operator-session.js';
 import type { ShardCall } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ShardAt } from '../shard-databases.js';
 import { columns } from '../text/columns.js';
@@ -13,13 +13,6 @@ const SHARD_OPTIONS = {
   ),
   schema: option.several('<name>', 'the schema of a shard, once for each, or once for all; default: saga'),
   ...JSON_OPTION,
-} as const;
-
-const CHANGE_OPTIONS = {
-  ...SHARD_OPTIONS,
-  ...BY_OPTION,
-  ...CODEC_OPTION,
-  reason: option.text('<text>', 'the reason; stored with the shard'),
 } as const;
 
 const shards = command({
@@ -35,90 +28,66 @@ const shards = command({
   run: async ({ values, terminal }) => {
     const { readShards } = await import('../shard-databases.js');
     const found = await readShards(values, terminal);
-    const lines = () => columns(found.map((shard) => rowOf(shard, paintOn(terminal)))).join('\n');
-    terminal.out(values.json ? JSON.stringify(found, undefined, 2) : lines());
-    return found.every(({ reachable }) => reachable) ? EXIT.done : EXIT.failed;
+    const exit = found.every(({ reachable }) => reachable) ? EXIT.done : EXIT.failed;
+    return { ...shows(found, columns(found.map((shard) => rowOf(shard, paintOn(terminal))))), exit };
   },
 });
 
-const drain = command({
-  words: 'shards drain',
-  operands: ['<shard>'],
-  summary: 'Lets no new sagas start on a shard',
-  details: 'Each process learns of it at its next poll. The sagas of the shard continue.',
-  examples: ['saga shards drain eu --url "$EU_DATABASE_URL" --reason "a new server"'],
-  options: CHANGE_OPTIONS,
-  run: (call) => change(call, 'drain'),
-});
-
-const admit = command({
-  words: 'shards admit',
-  operands: ['<shard>'],
-  summary: 'Lets new sagas start on a shard that was added or drained',
-  details:
-    'Admit a shard that was added only when all processes have it: those without it would not find its sagas.',
-  examples: ['saga shards admit asia --url "$ASIA_DATABASE_URL"'],
-  options: CHANGE_OPTIONS,
-  run: (call) => change(call, 'admit'),
-});
-
-const close = command({
-  words: 'shards close',
-  operands: ['<shard>'],
-  summary: 'Closes a shard, so that its tables can be copied to another server',
-  details:
-    'Each process stops the sagas and the relay of the shard at its next poll. The command ends when nothing runs there any more, ' +
-    'and nothing can change the tables.',
-  examples: ['saga shards close eu --url "$EU_DATABASE_URL" --reason "a server of its own"'],
-  options: CHANGE_OPTIONS,
-  run: (call) => change(call, 'close'),
-});
-
-const open = command({
-  words: 'shards open',
-  operands: ['<shard>'],
-  summary: 'Opens a closed shard again',
-  details:
-    'Each process runs its sagas from its next poll on. Open it at one address only: at its new one, if it was copied.',
-  examples: ['saga shards open eu --url "$NEW_EU_DATABASE_URL"'],
-  options: CHANGE_OPTIONS,
-  run: (call) => change(call, 'open'),
-});
-
-const STATES: Record<ShardCall, string> = {
-  drain: 'accepts no new sagas',
-  admit: 'accepts new sagas',
-  close: 'is closed',
-  open: 'is open',
+/** The calls on a shard, with the words of their commands. */
+const CALLS: Record<ShardCall, { summary: string; details: string; example: string; state: string }> = {
+  drain: {
+    summary: 'Lets no new sagas start on a shard',
+    details: 'Each process learns of it at its next poll. The sagas of the shard continue.',
+    example: 'saga shards drain eu --url "$EU_DATABASE_URL" --reason "a new server"',
+    state: 'accepts no new sagas',
+  },
+  admit: {
+    summary: 'Lets new sagas start on a shard that was added or drained',
+    details:
+      'Admit a shard that was added only when all processes have it: those without it would not find its sagas.',
+    example: 'saga shards admit asia --url "$ASIA_DATABASE_URL"',
+    state: 'accepts new sagas',
+  },
+  close: {
+    summary: 'Closes a shard, so that its tables can be copied to another server',
+    details:
+      'Each process stops the sagas and the relay of the shard at its next poll. The command ends when nothing runs there any more, ' +
+      'and nothing can change the tables.',
+    example: 'saga shards close eu --url "$EU_DATABASE_URL" --reason "a server of its own"',
+    state: 'is closed',
+  },
+  open: {
+    summary: 'Opens a closed shard again',
+    details:
+      'Each process runs its sagas from its next poll on. Open it at one address only: at its new one, if it was copied.',
+    example: 'saga shards open eu --url "$NEW_EU_DATABASE_URL"',
+    state: 'is open',
+  },
 };
 
-// Those of two words first: 'shards' is the beginning of all.
-export const shardCommands: readonly Command[] = [drain, admit, close, open, shards];
+const calls = (Object.keys(CALLS) as ShardCall[]).map((name) => {
+  const { example, state, ...texts } = CALLS[name];
+  return command({
+    ...{ words: `shards ${name}`, operands: ['<shard>'], examples: [example], ...texts },
+    options: { ...SHARD_OPTIONS, ...CODEC_OPTION, ...WHO_OPTIONS },
+    run: async ({ operands: [shard], values, terminal }) => {
+      const { changeShardAt } = await import('../shard-databases.js');
+      const changed = await changeShardAt(shard!, name, whoOf(values, terminal), values, terminal);
+      return did(`Shard '${shard}' ${state}${changed ? '' : ', as before'}`, { changed });
+    },
+  });
+});
 
-async function change(
-  { operands: [name], values, terminal }: Call<typeof CHANGE_OPTIONS>,
-  what: ShardCall,
-): Promise<number> {
-  const { changeShardAt } = await import('../shard-databases.js');
-  const { by = userOf(terminal), reason } = values;
-  const who = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
-  const changed = await changeShardAt(name!, what, who, values, terminal);
-  const state = STATES[what];
-  const text = changed ? `Shard '${name}' ${state}` : `Shard '${name}' ${state}, as before`;
-  terminal.out(values.json ? JSON.stringify({ changed }) : text);
-  return EXIT.done;
-}
+// Those of two words first: 'shards' is the beginning of all.
+export const shardCommands: readonly Command[] = [...calls, shards];
 
 function rowOf({ name, database, accepting, closed, counts, cause }: ShardAt, paint: Paint): string[] {
   if (!counts) return [name ?? '?', paint('red', 'unreachable'), database, cause ?? ''];
   const { unfinished, needAttention, due, overdue } = counts;
+  const open = accepting ? paint('green', 'accepting') : paint('yellow', 'not accepting');
   return [
     name ?? '?',
-    closed
-      ? paint('red', 'closed')
-      : accepting
-        ? paint('green', 'accepting')
-        : paint('yellow', 'not accepting'),
+    closed ? paint('red', 'closed') : open,
     database,
     `${unfinished} unfinished, ${needAttention} need attention, ${due} due, ${overdue} overdue`,
   ];

@@ -1,18 +1,22 @@
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import { describeOperation, withoutGiven } from '../../nest/views/describe-operation.js';
 import type { HistoryEntry } from '../../nest/views/saga-history.js';
 import type { SagaSnapshot } from '../../nest/views/saga-snapshot.js';
-import { command, EXIT, JSON_OPTION, option } from '../command.js';
-import { withoutGiven } from '../../nest/views/describe-operation.js';
-import { operating } from '../session.js';
-import { type OperatorSession, SAGA_OPTIONS } from '../operator-session.js';
+import { option, shows } from '../command.js';
+import { followSaga } from '../follow-saga.js';
+import { type OperatorSession, readTarget, TARGET } from '../operator-session.js';
+import { sagaCommand } from '../session.js';
+import { columns } from '../text/columns.js';
+import { exitOf } from '../text/format.js';
 import { pageOf, withoutPayloads } from '../text/saga-page.js';
 import { paintOn } from '../text/style.js';
-import { readTarget, TARGET } from '../target.js';
+import { readTime } from '../values.js';
 
-export const PAYLOADS_OPTION = {
+const PAYLOADS_OPTION = {
   payloads: option.flag('also show inputs and results, which may contain secrets'),
 } as const;
 
-export const show = command({
+export const show = sagaCommand({
   words: 'show',
   operands: [TARGET],
   summary: 'Shows a saga: its status, what it waits for, its steps and its timeline',
@@ -20,43 +24,75 @@ export const show = command({
     'saga show place-order/order-1234',
     'saga show 019aa7c4-8f3e-7a52-b1c3-5d0a4b7e9f10 --payloads --json',
   ],
-  options: { ...SAGA_OPTIONS, ...JSON_OPTION, ...PAYLOADS_OPTION },
-  run: async ({ operands: [written], values, terminal }) =>
-    operating(values, terminal, async (operated) => {
-      const { sagas, running } = operated;
-      const target = readTarget(written!, operated);
-      const found = await sagas.get(target);
-      const saga = await redacted(found, operated);
-      const { payloads } = values;
-      const done = await sagas.history(target);
-      const history = payloads ? await seenHistory(done, found, operated) : done.map(withoutGiven);
-      if (values.json) {
-        const whole = { ...(payloads ? saga : withoutPayloads(saga)), history };
-        terminal.out(JSON.stringify(whole, undefined, 2));
-        return EXIT.done;
-      }
-      const options = { paint: paintOn(terminal), now: running.engine.now(), payloads };
-      terminal.out(pageOf(saga, history, options).join('\n'));
-      return EXIT.done;
-    }),
+  options: PAYLOADS_OPTION,
+  run: async ({ operands: [written], values: { payloads }, terminal }, operated) => {
+    const { sagas, running } = operated;
+    const target = readTarget(written!, operated);
+    const found = await sagas.get(target);
+    const { redactedSnapshot } = await import('../../admin/redact-saga.js');
+    const saga = redactedSnapshot(found, ...graphsOf(found, operated));
+    const history = await seenHistory(await sagas.history(target), found, operated, payloads);
+    const options = { paint: paintOn(terminal), now: running.engine.now(), payloads };
+    return shows({ ...(payloads ? saga : withoutPayloads(saga)), history }, pageOf(saga, history, options));
+  },
+});
+
+export const history = sagaCommand({
+  words: 'history',
+  operands: [TARGET],
+  summary: 'Shows the operator actions on a saga: operator, time and reason',
+  examples: ['saga history place-order/order-1234'],
+  options: PAYLOADS_OPTION,
+  run: async ({ operands: [written], values: { payloads } }, operated) => {
+    const target = readTarget(written!, operated);
+    const saga = await operated.sagas.get(target);
+    const entries = await seenHistory(await operated.sagas.history(target), saga, operated, payloads);
+    const rows = entries.map((entry) => [entry.at.toISOString(), describeOperation(entry)]);
+    const notes = rows.length === 0 ? ['No operator has acted on it'] : [];
+    return { ...shows(entries, columns(rows)), notes };
+  },
+});
+
+export const watch = sagaCommand({
+  words: 'watch',
+  operands: [TARGET],
+  summary: 'Follows a saga until it ends or needs attention',
+  details:
+    'Exit code: 0 if it completed; 1 if it was compensated or aborted, or needs attention; 2 after --timeout. ' +
+    '--json prints a line for each change.',
+  examples: ['saga watch place-order/order-1234 --timeout 10m'],
+  options: {
+    timeout: option.text('<duration>', 'the maximum time to wait: 30s, 10m; default: no limit'),
+    interval: option.text('<duration>', 'the time after which it is drawn again; default: 500ms'),
+  },
+  prepare: ({ values: { timeout, interval } }) => ({
+    timeout: readTime(timeout, 'timeout'),
+    interval: readTime(interval, 'interval'),
+  }),
+  run: async ({ operands: [written], values: { json }, terminal }, operated, times) =>
+    exitOf(await followSaga(operated, readTarget(written!, operated), terminal, { json, ...times })),
 });
 
 /** What operators did, as it may be seen. */
-export async function seenHistory(
-  history: readonly HistoryEntry[],
-  { saga, version }: SagaSnapshot,
-  { running }: OperatorSession,
+async function seenHistory(
+  entries: readonly HistoryEntry[],
+  saga: SagaSnapshot,
+  operated: OperatorSession,
+  payloads = false,
 ): Promise<HistoryEntry[]> {
+  if (!payloads) return entries.map(withoutGiven);
   const { redactedHistory } = await import('../../admin/redact-saga.js');
-  const graphs = running.registry.all.map(({ graph }) => graph);
-  const graph = graphs.find((one) => one.name === saga && one.version === version);
-  return redactedHistory(history, graph, (name) => graphs.filter((one) => one.name === name));
+  return redactedHistory(entries, ...graphsOf(saga, operated));
 }
 
-/** As it may be seen; of a saga of which nothing is stored no payloads are, for what of them is secret is not known. */
-async function redacted(saga: SagaSnapshot, { running }: OperatorSession): Promise<SagaSnapshot> {
-  const { redactedSnapshot } = await import('../../admin/redact-saga.js');
+/** The graph of a saga, if it is stored, and all graphs of a name: they say what of its payloads may be seen. */
+function graphsOf(
+  { saga, version }: SagaSnapshot,
+  { running }: OperatorSession,
+): [SagaGraph | undefined, (name: string) => SagaGraph[]] {
   const graphs = running.registry.all.map(({ graph }) => graph);
-  const graph = graphs.find(({ name, version }) => name === saga.saga && version === saga.version);
-  return redactedSnapshot(saga, graph, (name) => graphs.filter((one) => one.name === name));
+  return [
+    graphs.find((one) => one.name === saga && one.version === version),
+    (name) => graphs.filter((one) => one.name === name),
+  ];
 }

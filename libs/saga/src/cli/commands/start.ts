@@ -1,30 +1,14 @@
 import { handlerOf } from '../../definition/options/handler-name.js';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import type { RunnableSaga } from '../../engine/ports/invoker.js';
-import type { StartOptions } from '../../nest/calls/start-options.js';
-import { type Call, command, EXIT, JSON_OPTION, option } from '../command.js';
-import { checkEncoded } from '../codec-option.js';
+import { withoutUndefined } from '../../shared/without-undefined.js';
+import { CannotTell, command, did, JSON_OPTION, option, Refusal } from '../command.js';
 import { followSaga } from '../follow-saga.js';
+import { checkEncoded, type Deployed, SAGA_OPTIONS } from '../operator-session.js';
 import { operating } from '../session.js';
-import { type Deployed, SAGA_OPTIONS } from '../operator-session.js';
-import { CannotTell, Refusal } from '../usage-error.js';
-import { JSON_SOURCES, readDate, readJson, readTags, readTime, readWhole } from '../values.js';
 import { exitOf } from '../text/format.js';
-import { deployedAs } from './diagram.js';
-
-const OPTIONS = {
-  ...SAGA_OPTIONS,
-  ...JSON_OPTION,
-  'correlation-id': option.text('<id>', 'a second start with the same value returns the same saga'),
-  id: option.text('<uuid>', 'a second start with the same value returns the same saga'),
-  tag: option.several('<name>=<value>', 'a tag to find the saga by'),
-  priority: option.text('<0..100>', '0 to 100, higher runs sooner; default: 0'),
-  delay: option.text('<duration>', 'start after this time: 30s, 10m'),
-  'start-at': option.text('<time>', 'start at this time: 2026-11-21T22:00Z'),
-  module: option.text('<file>', 'the compiled module with its class, if required: dist/app.module.js'),
-  wait: option.flag('follow it until it ends or needs attention; same exit codes as saga watch'),
-  timeout: option.text('<duration>', 'with --wait: the maximum time to wait'),
-} as const;
+import { JSON_SOURCES, readDate, readJson, readTags, readTime, readWhole } from '../values.js';
+import { deployedAs } from './graph.js';
 
 /**
  * A saga is stored with what its definition says of its start: version, first steps, deadline. That is stored beside
@@ -43,43 +27,46 @@ export const start = command({
     `saga start place-order '{"sku":"cup"}' --correlation-id order-1234 --wait`,
     'saga start place-order @order.json --delay 15m --module dist/app.module.js',
   ],
-  options: OPTIONS,
+  options: {
+    ...SAGA_OPTIONS,
+    ...JSON_OPTION,
+    'correlation-id': option.text('<id>', 'a second start with the same value returns the same saga'),
+    id: option.text('<uuid>', 'a second start with the same value returns the same saga'),
+    tag: option.several('<name>=<value>', 'a tag to find the saga by'),
+    priority: option.text('<0..100>', '0 to 100, higher runs sooner; default: 0'),
+    delay: option.text('<duration>', 'start after this time: 30s, 10m'),
+    'start-at': option.text('<time>', 'start at this time: 2026-11-21T22:00Z'),
+    module: option.text('<file>', 'the compiled module with its class, if required: dist/app.module.js'),
+    wait: option.flag('follow it until it ends or needs attention; same exit codes as saga watch'),
+    timeout: option.text('<duration>', 'with --wait: the maximum time to wait'),
+  },
   run: async ({ operands: [name, written], values, terminal }) => {
+    const { id, 'correlation-id': correlationId, delay, 'start-at': startAt, module } = values;
     const input = await readJson(written, '<input>', terminal);
-    const options = startOptionsOf(values);
+    const options = withoutUndefined({
+      ...{ id, correlationId, tags: readTags(values.tag), priority: readWhole(values.priority, 'priority') },
+      delay: readTime(delay, 'delay'),
+      startAt: startAt === undefined ? undefined : readDate(startAt, '--start-at'),
+    });
     const timeout = readTime(values.timeout, 'timeout');
-    const found = values.module === undefined ? [] : await sagasOf(values.module);
+    const found = module === undefined ? [] : await sagasOf(module);
     return operating(
       values,
       terminal,
       async (operated) => {
         const saga = deployedAs(name!, operated.deployed);
-        await checkStartable(saga, found, values.module);
+        await checkStartable(saga, found, module);
         checkEncoded(operated, written && '<input>');
         const { id, created } = await operated.sagas.start(operated.typeOf(saga), input, options);
-        if (values.json) terminal.out(JSON.stringify({ id, created }));
-        else terminal.out(`${created ? 'Started' : 'Already exists:'} ${sagaLabel(saga)} ${id}`);
-        if (!values.wait) return EXIT.done;
+        const text = `${created ? 'Started' : 'Already exists:'} ${sagaLabel(saga)} ${id}`;
+        if (!values.wait) return did(text, { id, created });
+        terminal.out(values.json ? JSON.stringify({ id, created }) : text);
         return exitOf(await followSaga(operated, id, terminal, { json: values.json, timeout }));
       },
       found,
     );
   },
 });
-
-function startOptionsOf(values: Call<typeof OPTIONS>['values']): StartOptions {
-  const { id, 'correlation-id': correlationId, delay, 'start-at': startAt } = values;
-  const tags = readTags(values.tag);
-  const priority = readWhole(values.priority, 'priority');
-  return {
-    ...(id !== undefined && { id }),
-    ...(correlationId !== undefined && { correlationId }),
-    ...(tags && { tags }),
-    ...(priority !== undefined && { priority }),
-    ...(delay !== undefined && { delay: readTime(delay, 'delay')! }),
-    ...(startAt !== undefined && { startAt: readDate(startAt, '--start-at') }),
-  };
-}
 
 async function sagasOf(file: string): Promise<RunnableSaga[]> {
   const { sagasOfFile } = await import('../sagas-of-module.js');

@@ -1,8 +1,8 @@
 import { nearestName } from '../../shared/nearest-name.js';
 import type { Terminal } from '../terminal.js';
-import { UsageError } from '../usage-error.js';
 import { type Layer, LAYERS, layersOf } from './layers.js';
 import type { NestApp } from './nest-app.js';
+import { UsageError } from '../command.js';
 
 /**
  * Returns the database layer of the sagas: the one that was given, or the one that the application uses. If it uses

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { Terminal } from '../terminal.js';
-import { CannotTell } from '../usage-error.js';
 import { type NestApp, isInstalledIn } from './nest-app.js';
+import { CannotTell } from '../command.js';
 
 /**
  * Runs one of `installCommands`.

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { Refusal, UsageError } from '../usage-error.js';
 import { sourcesOf } from './sources.js';
+import { Refusal, UsageError } from '../command.js';
 
 type Versions = Readonly<Record<string, string>>;
 

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { Refusal } from '../usage-error.js';
 import { readEntryFile, withShutdownHooks } from './edit-main.js';
 import { type FileChange, readOr } from './file-change.js';
 import { firstSaga } from './first-saga.js';
@@ -16,6 +15,7 @@ import {
   withPostgresScript,
 } from './json-edits.js';
 import { type Ts, typeScriptOf } from './source-edit.js';
+import { Refusal } from '../command.js';
 
 export interface InitOptions extends Choices {
   /** The folder of the first saga, below the sources. */

@@ -1,8 +1,8 @@
 import { SagaStateError } from '../../errors.js';
 import { operatorOf } from '../operator.js';
 import type { Terminal } from '../terminal.js';
-import { UsageError } from '../usage-error.js';
 import type { MemorySession, SagaQuestion } from './memory-session.js';
+import { UsageError } from '../command.js';
 
 /** What is given in advance for what a saga waits for. */
 export interface GivenAnswers {

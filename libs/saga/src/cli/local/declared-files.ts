@@ -2,7 +2,6 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Type } from '@nestjs/common';
 import type { DeclaredSagaProblem } from '../../declared/declared-saga.error.js';
-import type { Terminal } from '../terminal.js';
 
 /** Whether an operand is the path of a declared saga, and not the name of a saga. */
 export function isDeclaredFile(operand: string): boolean {
@@ -31,11 +30,8 @@ export async function problemsOf(error: unknown): Promise<readonly DeclaredSagaP
   return error instanceof DeclaredSagaError ? error.problems : undefined;
 }
 
-/** Prints a line for each problem, as editors and CI systems find them: `file:line:column: problem`. */
-export async function printProblems(
-  problems: readonly DeclaredSagaProblem[],
-  print: Terminal['out'],
-): Promise<void> {
+/** A line for each problem, as editors and CI systems find them: `file:line:column: problem`. */
+export async function problemLines(problems: readonly DeclaredSagaProblem[]): Promise<string[]> {
   const { textOfProblem } = await import('../../declared/declared-saga.error.js');
-  for (const problem of problems) print(textOfProblem(problem));
+  return problems.map(textOfProblem);
 }

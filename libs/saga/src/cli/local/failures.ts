@@ -4,7 +4,7 @@ import { SagaMetadata } from '../../definition/decorators/saga-metadata.js';
 import type { Invoker } from '../../engine/ports/invoker.js';
 import { StepRejectedError } from '../../errors.js';
 import { nearestName } from '../../shared/nearest-name.js';
-import { UsageError } from '../usage-error.js';
+import { UsageError } from '../command.js';
 
 /**
  * Reads `--fail <step>=<error>`: the method is not called, and fails for good. `<step>.compensate` is the compensation.

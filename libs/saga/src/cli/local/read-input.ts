@@ -1,4 +1,4 @@
-import { UsageError } from '../usage-error.js';
+import { UsageError } from '../command.js';
 import { readPair } from '../values.js';
 
 /** Names that lead out of the object. */

@@ -8,10 +8,10 @@ import { type Show, timelineOn } from '../follow-saga.js';
 import { operatorOf } from '../operator.js';
 import type { Terminal } from '../terminal.js';
 import { paintOn } from '../text/style.js';
-import { CannotTell } from '../usage-error.js';
 import { Answers, type GivenAnswers } from './answers.js';
 import { readFailures } from './failures.js';
 import { inMemory, type MemorySession, type PublishedMessage } from './memory-session.js';
+import { CannotTell } from '../command.js';
 
 /** Milliseconds between two looks at the saga. */
 const INTERVAL = 50;

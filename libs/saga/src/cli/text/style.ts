@@ -59,6 +59,11 @@ export function lookOf(status: SagaStatus | StepStatus): Look {
   return LOOKS[status];
 }
 
+/** A status in its color, if the terminal has colors. */
+export function statusOn(terminal: { readonly colors: boolean }, status: SagaStatus | StepStatus): string {
+  return paintOn(terminal)(LOOKS[status], status);
+}
+
 /** What is seen of a step at a glance, without colors too. */
 export const SIGNS: Record<StepStatus, string> = {
   pending: '·',

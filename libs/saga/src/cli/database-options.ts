@@ -1,8 +1,10 @@
+import { isSchemaName } from '../store/postgres/connection/schema-name.js';
+import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
+import { type DATABASE_OPTIONS, UsageError, type ValuesOf } from './command.js';
 import { sourceFoldersOf } from './init/nest-app.js';
 import { DEVELOPMENT_URL } from './init/own-postgres.js';
 import { sourcesOf } from './init/sources.js';
 import type { Terminal } from './terminal.js';
-import { UsageError } from './usage-error.js';
 
 /**
  * The database of a command: `--url`, the variable DATABASE_URL, or the default of the application in this folder. Only an
@@ -12,7 +14,8 @@ import { UsageError } from './usage-error.js';
 export function databaseUrl(url: string | undefined, terminal: Terminal): string {
   const given = url || terminal.environment.DATABASE_URL;
   if (given) return given;
-  if (!namesDevelopmentUrl(process.cwd()))
+  const sources = sourceFoldersOf(process.cwd()).flatMap(sourcesOf);
+  if (!sources.some((source) => source.includes(DEVELOPMENT_URL)))
     throw new UsageError('Give the database as --url postgres://…, or in the variable DATABASE_URL');
   const { host, pathname, username } = new URL(DEVELOPMENT_URL);
   terminal.error(
@@ -22,8 +25,14 @@ export function databaseUrl(url: string | undefined, terminal: Terminal): string
   return DEVELOPMENT_URL;
 }
 
-function namesDevelopmentUrl(root: string): boolean {
-  return sourceFoldersOf(root)
-    .flatMap(sourcesOf)
-    .some((source) => source.includes(DEVELOPMENT_URL));
+/**
+ * Returns the schema of a command.
+ * @throws UsageError if it is not a valid name
+ */
+export function schemaOf({ schema = DEFAULT_SCHEMA }: ValuesOf<typeof DATABASE_OPTIONS>): string {
+  if (!isSchemaName(schema))
+    throw new UsageError(
+      `--schema '${schema}' is not a valid schema name. Give a lower-case name of letters, digits and _`,
+    );
+  return schema;
 }
