@@ -108,8 +108,8 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'list shards with exit code 0 although one cannot be reached',
-    find: 'return found.every(({ reachable }) => reachable) ? EXIT.done : EXIT.failed;',
-    replace: 'return found.some(({ reachable }) => reachable) ? EXIT.done : EXIT.failed;',
+    find: 'const exit = found.every(({ reachable }) => reachable) ? EXIT.done : EXIT.failed;',
+    replace: 'const exit = found.some(({ reachable }) => reachable) ? EXIT.done : EXIT.failed;',
     killers: commands,
   },
   {
