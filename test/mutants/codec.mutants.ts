@@ -5,7 +5,7 @@ const killers = [specs('aes-gcm-codec', 'coded-saga-store', 'coder')];
 export const CODEC_MUTANTS: readonly Mutant[] = [
   {
     name: 'keep the leases of sagas that cannot be decoded',
-    find: 'await this.store.giveBack(unreadable, lease, lease.duration).catch(() => undefined);',
+    find: 'await store.giveBack(unreadable, lease, lease.duration).catch(() => undefined);',
     replace: '',
     killers,
   },
@@ -49,7 +49,6 @@ export const CODEC_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leave the reason readable for which a step is paused',
-    in: 'CodedSagaStore.pauses',
     find: 'pause: (step, who) => pauses.pause(step, encoded(who, step))',
     replace: 'pause: (step, who) => pauses.pause(step, who)',
     killers: [specs('sagas/start/private-values')],

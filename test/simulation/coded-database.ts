@@ -1,6 +1,6 @@
 import type { SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { StoredMessage } from '../../libs/saga/src/engine/ports/checkpoint.js';
-import { CodedSagaStore } from '../../libs/saga/src/store/coded/coded-saga-store.js';
+import { codedSagaStore } from '../../libs/saga/src/store/coded/coded-saga-store.js';
 import type { MemorySagaStore } from '../../libs/saga/src/store/memory/memory-saga-store.js';
 import type { PayloadCodec } from '../../libs/saga/src/store/coded/payload-codec.js';
 import type { Rng } from './rng.js';
@@ -22,7 +22,7 @@ export function hasCodec(chance: Rng, isLeftOut: (name: string) => boolean): boo
 }
 
 export function codedStore(store: SagaStore): SagaStore {
-  return new CodedSagaStore(store, BASE64);
+  return codedSagaStore(store, BASE64);
 }
 
 /** What a store has in clear, of all sagas. */

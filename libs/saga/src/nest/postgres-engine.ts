@@ -4,7 +4,7 @@ import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
 import type { EngineOptions } from '../engine/engine-options.js';
 import type { SagaEngine } from '../engine/saga-engine.js';
-import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
+import { codedSagaStore } from '../store/coded/coded-saga-store.js';
 import { PostgresCleanup } from '../store/postgres/cleanup/postgres-cleanup.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
 import type { EngineSql } from '../store/postgres/connection/engine-sql.js';
@@ -51,7 +51,7 @@ export function postgresEngine(
   const notify = (channel: string, payload: string) =>
     sql.query('SELECT pg_notify($1, $2)', [channel, payload]);
   const engine = assembleEngine({
-    store: new CodedSagaStore(new PostgresSagaStore(sql, schema), options.codec),
+    store: codedSagaStore(new PostgresSagaStore(sql, schema), options.codec),
     wakeup: new ListenWakeup(sql.pool, wakeupChannel(schema), notify, log, patience),
     graphs,
     sagas: registry.all,

@@ -1,5 +1,5 @@
 import type { SagaEngine } from '../engine/saga-engine.js';
-import { CodedSagaStore } from '../store/coded/coded-saga-store.js';
+import { codedSagaStore } from '../store/coded/coded-saga-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import type { Dated, Standby } from '../store/postgres/read/standby.js';
 import { PostgresRates } from '../store/postgres/read/postgres-rates.js';
@@ -17,7 +17,7 @@ export function listOnStandby(
   { schema, codec }: ResolvedSagaOptions,
   engine: Pick<SagaEngine, 'find'>,
 ): ListSagas {
-  const store = new CodedSagaStore(new PostgresSagaStore(standby.sql, schema), codec);
+  const store = codedSagaStore(new PostgresSagaStore(standby.sql, schema), codec);
   return (filter) =>
     standby.read(
       () => store.find(filter),

@@ -14,7 +14,7 @@ import {
   WORKER,
 } from '../../../../../test/contract/store-subject.contract.js';
 import { MemorySagaStore } from '../memory/memory-saga-store.js';
-import { CodedSagaStore } from './coded-saga-store.js';
+import { codedSagaStore } from './coded-saga-store.js';
 import { coded, old, plain } from '../../../../../test/contract/coded-subject.contract.js';
 
 const SECRET = 'marker-7f3a';
@@ -67,7 +67,7 @@ describe('a saga in a coded store', () => {
 
   test('is read and run by every process that has its key, and written with the newest', async () => {
     const inner = new MemorySagaStore();
-    const { id, name } = await full(new CodedSagaStore(inner, old));
+    const { id, name } = await full(codedSagaStore(inner, old));
     const store = coded(inner);
     const [saga] = (await claimed(store, name)).sagas;
     expect(saga).toMatchObject({ id, state: FULL, signals: [{ payload: JSON.stringify(SECRET) }] });
@@ -88,7 +88,7 @@ describe('a saga in a coded store', () => {
   test('conflicts with another input, and not with the same', async () => {
     const inner = new MemorySagaStore();
     const given = newSaga({ input: '{"a":1}' });
-    await new CodedSagaStore(inner, old).start([given], WORKER);
+    await codedSagaStore(inner, old).start([given], WORKER);
     expect(await coded(inner).start([given], WORKER)).toEqual([
       { created: false, existing: expect.objectContaining({ id: given.id, input: '{"a":1}' }) },
     ]);
@@ -96,7 +96,7 @@ describe('a saga in a coded store', () => {
 });
 
 describe.each([
-  ['by another key', (inner: SagaStore) => new CodedSagaStore(inner, old), 'new'],
+  ['by another key', (inner: SagaStore) => codedSagaStore(inner, old), 'new'],
   ['where there is no codec', plain, undefined],
 ])('what cannot be decoded %s', (_, foreign, keyId) => {
   test('is not run without its key, blocks no other saga, and becomes due for other workers later', async () => {
@@ -160,7 +160,7 @@ describe('a process with another key', () => {
   test('cannot read a saga, wait for it, or change it, and receives the cause', async () => {
     const inner = new MemorySagaStore();
     const { id } = await full(coded(inner));
-    const store = new CodedSagaStore(inner, old);
+    const store = codedSagaStore(inner, old);
     await expect(store.load({ id })).rejects.toThrow(
       `The input of saga ${id} cannot be decoded: the key 'new'`,
     );
@@ -202,7 +202,7 @@ test('a value that the codec cannot encode is not stored, nor is anything in the
   const encode = () => {
     throw new Error('the keys are locked away');
   };
-  const store = new CodedSagaStore(inner, { encode, decode: (text) => text });
+  const store = codedSagaStore(inner, { encode, decode: (text) => text });
   const saga = newSaga({ input: '1' });
   await expect(store.start([saga], WORKER)).rejects.toThrow(
     `The input of saga ${saga.id} could not be encoded: the keys are locked away.`,
