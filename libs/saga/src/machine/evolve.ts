@@ -41,7 +41,7 @@ import {
 } from './saga-state.js';
 import { rescheduled } from './reschedule.js';
 import { resume, startTurningBack } from './savepoints.js';
-import { giveUpWaiting, mapSteps, whatCame, withStep } from './step-changes.js';
+import { giveUp, mapSteps, whatCame, withStep } from './step-changes.js';
 import { FAILED, KIND, TIMED } from './step-kinds.js';
 import { itemsOf, stepsOfKinds } from './step-map.js';
 import { compensated, completed, completedFanOuts } from './step-endings.js';
@@ -61,16 +61,14 @@ type Transitions = {
 const TRANSITIONS: Transitions = {
   'step-started': (_, state, { step }) =>
     mayStart(state, step)
-      ? withStep(state, step, (s) =>
-          changeStep(s, {
-            status: 'running',
-            attempts: s.attempts + 1,
-            retryAt: undefined,
-            permit: undefined,
-            slot: undefined,
-            active: true,
-          }),
-        )
+      ? withStep(state, step, {
+          status: 'running',
+          attempts: stepState(state, step).attempts + 1,
+          retryAt: undefined,
+          permit: undefined,
+          slot: undefined,
+          active: true,
+        })
       : state,
 
   'start-withdrawn': startWithdrawn,
@@ -82,23 +80,19 @@ const TRANSITIONS: Transitions = {
 
   'condition-false': (_, state, { step }) =>
     mayStart(state, step) && stepState(state, step).status !== 'running'
-      ? withStep(state, step, (s) =>
-          changeStep(s, { status: 'skipped', unknown: false, retryAt: undefined, slot: undefined }),
-        )
+      ? withStep(state, step, { status: 'skipped', unknown: false, retryAt: undefined, slot: undefined })
       : state,
 
   'fan-out-started': (graph, state, { step, items }) => {
     const isFanOut = graph.steps.get(step)?.forEach !== undefined;
     if (!isFanOut || !mayStart(state, step) || stepState(state, step).items !== undefined) return state;
-    const next = withStep(state, step, (s) =>
-      changeStep(s, { status: 'running', retryAt: undefined, items }),
-    );
+    const next = withStep(state, step, { status: 'running', retryAt: undefined, items });
     return items.length === 0 ? completed(graph, next, step, undefined) : next;
   },
 
   'delay-started': (_, state, { step, until }) =>
     mayStart(state, step) && stepState(state, step).status === 'pending'
-      ? withStep(state, step, (s) => changeStep(s, { status: 'waiting', retryAt: until }))
+      ? withStep(state, step, { status: 'waiting', retryAt: until })
       : state,
 
   'wait-started': (graph, state, event) => {
@@ -115,14 +109,12 @@ const TRANSITIONS: Transitions = {
 
   'rate-limit-granted': (_, state, { step, at, key }) =>
     mayStart(state, step)
-      ? withStep(state, step, (s) =>
-          changeStep(s, {
-            status: 'waiting',
-            retryAt: at,
-            permit: at,
-            ...(key !== undefined && { limitKey: key }),
-          }),
-        )
+      ? withStep(state, step, {
+          status: 'waiting',
+          retryAt: at,
+          permit: at,
+          ...(key !== undefined && { limitKey: key }),
+        })
       : state,
 
   'slot-awaited': slotAwaited,
@@ -137,22 +129,18 @@ const TRANSITIONS: Transitions = {
     const { status, active } = stepState(state, step);
     const mayAsk =
       !needsOperator(state.status) && state.status !== 'paused' && nodeOf(graph, step).probe !== undefined;
-    return mayAsk && status === 'running' && !active
-      ? withStep(state, step, (s) => changeStep(s, { active: true }))
-      : state;
+    return mayAsk && status === 'running' && !active ? withStep(state, step, { active: true }) : state;
   },
 
   'compensation-started': (graph, state, { step }) =>
     mayBeUndone(graph, state, step)
-      ? withStep(state, step, (s) =>
-          changeStep(s, {
-            status: 'compensating',
-            compensationAttempts: s.compensationAttempts + 1,
-            retryAt: undefined,
-            wait: undefined,
-            active: true,
-          }),
-        )
+      ? withStep(state, step, {
+          status: 'compensating',
+          compensationAttempts: stepState(state, step).compensationAttempts + 1,
+          retryAt: undefined,
+          wait: undefined,
+          active: true,
+        })
       : state,
 
   'compensation-requested': requested,
@@ -283,7 +271,7 @@ function withoutRetries(graph: SagaGraph, state: SagaState): SagaState {
   if (!needsOperator(state.status) && state.status !== 'paused') return state;
   return relationsOf(graph).pivots.reduce((next, name) => {
     const isDoubtful = isUndecided(graph.steps.get(name)!, stepState(next, name));
-    return isDoubtful ? withStep(next, name, giveUpWaiting) : next;
+    return isDoubtful ? giveUp(next, name) : next;
   }, state);
 }
 
@@ -377,7 +365,7 @@ function reopenFanOut(state: SagaState, key: string): SagaState {
   const isOther = (_: number, item?: StepState) => item?.status === 'failed' && item !== itself;
   const count = stepState(state, name).items!.length;
   const isAnyOther = itemsOf(state.steps, name).search(count, ({ kinds }) => (kinds & FAILED) !== 0, isOther);
-  return isAnyOther ? state : withStep(state, name, (s) => changeStep(s, { status: 'running' }));
+  return isAnyOther ? state : withStep(state, name, { status: 'running' });
 }
 
 function unstuck(state: SagaState): SagaState {

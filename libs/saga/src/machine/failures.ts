@@ -6,10 +6,17 @@ import { descendantsOf } from './graph-relations.js';
 import { passedPivot, undecidedPivot, withoutPending } from './pivots.js';
 import { tolerate } from './join-any.js';
 import type { SagaEvent } from './saga-event.js';
-import { awaitsReply, isInProgress, isTerminal, type SagaState, stepState } from './saga-state.js';
+import {
+  awaitsReply,
+  isInProgress,
+  isTerminal,
+  type SagaState,
+  type StepState,
+  stepState,
+} from './saga-state.js';
 import { savepointFor, startTurningBack } from './savepoints.js';
-import { changeState, changeStep } from './change-state.js';
-import { giveUpWaiting, withError, withStep } from './step-changes.js';
+import { changeState } from './change-state.js';
+import { giveUp, withError, withStep } from './step-changes.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
@@ -30,10 +37,9 @@ export function startWithdrawn(
   { step }: EventOf<'start-withdrawn'>,
 ): SagaState {
   if (!isAttemptInProgress(state, step, 'running')) return state;
-  const withdrawn = withStep(state, step, (s) =>
-    changeStep(s, { status: 'waiting', attempts: s.attempts - 1, active: false }),
-  );
-  return goesOn(graph, state, stepOfKey(step)) ? withdrawn : withStep(withdrawn, step, giveUpWaiting);
+  const { attempts } = stepState(state, step);
+  const withdrawn = withStep(state, step, { status: 'waiting', attempts: attempts - 1, active: false });
+  return goesOn(graph, state, stepOfKey(step)) ? withdrawn : giveUp(withdrawn, step);
 }
 
 /** An attempt of a step, or of an item, has failed: it waits for another attempt, or fails permanently. */
@@ -47,19 +53,35 @@ export function stepFailed(graph: SagaGraph, state: SagaState, event: EventOf<'s
     goesOn(graph, state, stepOfKey(key)) &&
     mayRetry(retry, failures, event.retryable) &&
     (idempotent || !event.unknown);
-  const next = withStep(state, key, (step) =>
-    changeStep(step, {
-      status: again ? 'waiting' : 'failed',
-      failures,
-      unknown: !event.notDone && (before.unknown || event.unknown),
-      retryAt: again ? now + nextDelay(retry, failures, event) : undefined,
-      errors: withError(step, event.error, now, 'step'),
-      active: false,
-    }),
-  );
-  return again
-    ? next
-    : failPermanently(graph, next, key, { kind: event.kind, step: key, error: event.error });
+  const unknown = !event.notDone && (before.unknown || event.unknown);
+  if (!again) return failStep(graph, state, key, event, { unknown, retryAt: undefined });
+  return withStep(state, key, {
+    status: 'waiting',
+    failures,
+    unknown,
+    retryAt: now + nextDelay(retry, failures, event),
+    errors: withError(before, event.error, now, 'step'),
+    active: false,
+  });
+}
+
+/** The step, or the item, has failed permanently, by an attempt or without one. */
+export function failStep<K extends keyof StepState>(
+  graph: SagaGraph,
+  state: SagaState,
+  key: string,
+  { kind, error, now }: Required<Pick<SagaFailure, 'kind' | 'error'>> & { readonly now: number },
+  changes?: Pick<StepState, K>,
+): SagaState {
+  const step = stepState(state, key);
+  const next = withStep(state, key, {
+    status: 'failed',
+    failures: step.failures + 1,
+    errors: withError(step, error, now, 'step'),
+    active: false,
+    ...changes,
+  });
+  return failPermanently(graph, next, key, { kind, step: key, error });
 }
 
 /** Milliseconds until the next attempt: by the policy, or later if the participant asked for it. */
@@ -76,21 +98,18 @@ export function compensationFailed(
   state: SagaState,
   event: EventOf<'compensation-failed'>,
 ): SagaState {
-  const isOpen =
-    isAttemptInProgress(state, event.step, 'compensating') || awaitsReply(stepState(state, event.step));
-  if (!isOpen) return state;
+  const step = stepState(state, event.step);
+  if (!isAttemptInProgress(state, event.step, 'compensating') && !awaitsReply(step)) return state;
   const policy = nodeOf(graph, event.step).compensationRetry;
-  return withStep(state, event.step, (step) => {
-    const failures = step.compensationFailures + 1;
-    const failed = changeStep(step, {
-      compensationFailures: failures,
-      errors: withError(step, event.error, event.now, 'compensation'),
-      wait: undefined,
-      active: false,
-    });
-    return mayRetry(policy, failures, event.retryable)
-      ? changeStep(failed, { retryAt: event.now + nextDelay(policy, failures, event) })
-      : changeStep(failed, { status: 'compensation_failed' });
+  const failures = step.compensationFailures + 1;
+  const again = mayRetry(policy, failures, event.retryable);
+  return withStep(state, event.step, {
+    status: again ? 'compensating' : 'compensation_failed',
+    compensationFailures: failures,
+    retryAt: again ? event.now + nextDelay(policy, failures, event) : undefined,
+    errors: withError(step, event.error, event.now, 'compensation'),
+    wait: undefined,
+    active: false,
   });
 }
 
@@ -107,8 +126,7 @@ export function failPermanently(
 ): SagaState {
   const name = stepOfKey(key);
   let state = given;
-  if (key !== name)
-    state = withStep(state, name, (step) => changeStep(step, { status: 'failed', retryAt: undefined }));
+  if (key !== name) state = withStep(state, name, { status: 'failed', retryAt: undefined });
   if (!goesOn(graph, state, name) || isPendingFor(graph, state, name)) return state;
   if (nodeOf(graph, name).optional) return continueWithout(state, name);
   const tolerated = tolerate(graph, state, name);
@@ -131,11 +149,8 @@ export function failPermanently(
 /** An optional step has failed. Items that have not begun never will; those in progress settle, and are undone. */
 function continueWithout(state: SagaState, name: string): SagaState {
   const { items = [] } = stepState(state, name);
-  const next = items.reduce<SagaState>(
-    (known, _, index) => withStep(known, itemKey(name, index), giveUpWaiting),
-    state,
-  );
-  return withStep(next, name, (step) => changeStep(step, { continued: true }));
+  const next = items.reduce<SagaState>((known, _, index) => giveUp(known, itemKey(name, index)), state);
+  return withStep(next, name, { continued: true });
 }
 
 /** Is this step's branch still on its way forward, so that its failure matters? */

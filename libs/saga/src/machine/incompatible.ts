@@ -1,6 +1,6 @@
 import type { SagaEvent } from './saga-event.js';
-import { isInProgress, type SagaState } from './saga-state.js';
-import { changeState, changeStep } from './change-state.js';
+import { isInProgress, type SagaState, stepState } from './saga-state.js';
+import { changeState } from './change-state.js';
 import { withError, withStep } from './step-changes.js';
 
 /**
@@ -22,9 +22,7 @@ export function incompatible(
   });
   let next = state;
   for (const { step, problem } of missing)
-    next = withStep(next, step, (s) =>
-      changeStep(s, { errors: withError(s, errorOf(problem), now, during) }),
-    );
+    next = withStep(next, step, { errors: withError(stepState(next, step), errorOf(problem), now, during) });
   const error = errorOf(missing.map(({ problem }) => problem).join('; '));
   // The compensations receive the failure that made the saga compensate.
   return changeState(next, {

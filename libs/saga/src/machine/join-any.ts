@@ -2,8 +2,7 @@ import { itemKey, type SagaGraph, type StepNode } from '../definition/graph/saga
 import { isDone, isRace } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { awaitsChild, type SagaState, stepState } from './saga-state.js';
-import { changeStep } from './change-state.js';
-import { giveUpWaiting, withStep } from './step-changes.js';
+import { giveUp, withStep } from './step-changes.js';
 
 /** A step has completed: the joins that race it against others, and were not won yet, are won by it. */
 export function winRaces(graph: SagaGraph, state: SagaState, winner: string): SagaState {
@@ -11,7 +10,7 @@ export function winRaces(graph: SagaGraph, state: SagaState, winner: string): Sa
   let next = state;
   for (const name of graph.steps.get(winner)!.dependents) {
     if (isRace(graph.steps.get(name)!) && stepState(next, name).wonBy === undefined) {
-      next = withStep(next, name, (step) => changeStep(step, { wonBy: winner }));
+      next = withStep(next, name, { wonBy: winner });
     }
   }
   return next === state ? state : pruneLosers(graph, next);
@@ -74,19 +73,12 @@ function needs(state: SagaState, dependent: StepNode, name: string): boolean {
 function prune(state: SagaState, name: string): SagaState {
   const { items } = stepState(state, name);
   const keys = items?.map((_, index) => itemKey(name, index)) ?? [];
-  const next = keys.reduce((s, key) => withStep(s, key, giveUpWaiting), state);
-  return withStep(next, name, (step) => {
-    const idle = (step.status === 'pending' || step.status === 'waiting') && !step.active;
-    return idle && !step.unknown && !awaitsChild(step)
-      ? changeStep(step, {
-          status: 'skipped',
-          retryAt: undefined,
-          wait: undefined,
-          slot: undefined,
-          pruned: true,
-        })
-      : changeStep(giveUpWaiting(step), { pruned: true });
-  });
+  const next = keys.reduce(giveUp, state);
+  const step = stepState(next, name);
+  const idle = (step.status === 'pending' || step.status === 'waiting') && !step.active;
+  if (!idle || step.unknown || awaitsChild(step)) return withStep(giveUp(next, name), name, { pruned: true });
+  const status = 'skipped';
+  return withStep(next, name, { status, retryAt: undefined, wait: undefined, slot: undefined, pruned: true });
 }
 
 /** These are needed after all, and so is what they came after, as far as it was not undone. */
@@ -96,7 +88,7 @@ export function uncut(graph: SagaGraph, state: SagaState, names: readonly string
     const { pruned: isPruned, wonBy } = stepState(next, name);
     if (!isPruned) continue;
     const node = graph.steps.get(name)!;
-    next = withStep(next, name, (step) => changeStep(step, { pruned: false }));
+    next = withStep(next, name, { pruned: false });
     const needed = node.after.filter((entry) => !isRace(node) || wonBy === undefined || wonBy === entry);
     next = uncut(
       graph,

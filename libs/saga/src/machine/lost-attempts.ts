@@ -1,5 +1,4 @@
 import { type LostAttempt, type LostLease, type SagaState, type StepState, stepState } from './saga-state.js';
-import { changeStep } from './change-state.js';
 import { withStep } from './step-changes.js';
 
 /** Lost attempts kept per step. */
@@ -21,9 +20,7 @@ export function withLoss(
   // The probe of an attempt may be lost again and again.
   if (was.lost?.some(({ attempt, during }) => attempt === lost.attempt && during === lost.during))
     return after;
-  return withStep(after, key, (step) =>
-    changeStep(step, { lost: [...(step.lost ?? []), lost].slice(-LOST_KEPT) }),
-  );
+  return withStep(after, key, { lost: [...(stepState(after, key).lost ?? []), lost].slice(-LOST_KEPT) });
 }
 
 function lostAttempt(was: StepState, is: StepState, lease: LostLease | number): LostAttempt {

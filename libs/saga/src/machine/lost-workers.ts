@@ -1,4 +1,3 @@
-import type { SerializedError } from '../definition/types/saga-failure.js';
 import {
   indexOfKey,
   leavesNothing,
@@ -8,14 +7,14 @@ import {
 } from '../definition/graph/saga-graph.js';
 import { dueWhenLost } from './decide.js';
 import { relationsOf } from './graph-relations.js';
-import { failPermanently, goesOn } from './failures.js';
+import { failStep, goesOn } from './failures.js';
 import { withLoss } from './lost-attempts.js';
 import type { SagaEvent } from './saga-event.js';
 import { isInProgress, type SagaState, stepState } from './saga-state.js';
 import type { StepStatus } from '../definition/types/saga-status.js';
 import { withError, withStep } from './step-changes.js';
 import { KIND } from './step-kinds.js';
-import { changeState, changeStep } from './change-state.js';
+import { changeState } from './change-state.js';
 import { stepsOfKinds } from './step-map.js';
 import { turnLost } from './turn.js';
 
@@ -46,9 +45,8 @@ export function takenOver(
     message: `Workers died ${losses} times while they ran this saga, and recorded no progress in between`,
   };
   const during = next.status === 'running' ? 'step' : 'compensation';
-  for (const key of suspects) {
-    next = withStep(next, key, (step) => changeStep(step, { errors: withError(step, error, now, during) }));
-  }
+  for (const key of suspects)
+    next = withStep(next, key, { errors: withError(stepState(next, key), error, now, during) });
   return changeState(next, {
     status: 'stuck',
     heldPhase: next.status === 'compensating' ? 'compensating' : 'running',
@@ -102,48 +100,29 @@ function attemptLost(graph: SagaGraph, state: SagaState, key: string, now: numbe
   const node = nodeOf(graph, key);
   const step = stepState(state, key);
   if (step.status !== 'pending' && step.status !== 'waiting' && step.status !== 'running') {
-    return withStep(state, key, (s) =>
-      changeStep(s, {
-        compensationAttempts: s.compensationAttempts + (s.active ? 0 : 1),
-        active: false,
-      }),
-    );
+    const compensationAttempts = step.compensationAttempts + (step.active ? 0 : 1);
+    return withStep(state, key, { compensationAttempts, active: false });
   }
   if (!node.idempotent) {
     // Its start is recorded before it runs: no record, no run.
     if (step.status !== 'running') return state;
     // The next worker calls its probe.
-    if (node.probe !== undefined) return withStep(state, key, (s) => changeStep(s, { active: false }));
-    return atMostOnceInterrupted(graph, state, key, now);
+    if (node.probe !== undefined) return withStep(state, key, { active: false });
+    const error = {
+      name: 'StepInterruptedError',
+      message: `The at-most-once step '${key}' was interrupted; its outcome is unknown, and it is not run again`,
+    };
+    return failStep(graph, state, key, { kind: 'error', error, now }, { unknown: true });
   }
-  return withStep(state, key, (s) =>
-    changeStep(s, {
-      // Compensation does not wait: a forward attempt that was lost then is over.
-      status: goesOn(graph, state, node.name) ? 'pending' : 'failed',
-      attempts: s.attempts + (s.status === 'running' ? 0 : 1),
-      unknown: s.unknown || !leavesNothing(node),
-      permit: undefined,
-      slot: undefined,
-      active: false,
-    }),
-  );
-}
-
-function atMostOnceInterrupted(graph: SagaGraph, state: SagaState, key: string, now: number): SagaState {
-  const error: SerializedError = {
-    name: 'StepInterruptedError',
-    message: `The at-most-once step '${key}' was interrupted; its outcome is unknown, and it is not run again`,
-  };
-  const next = withStep(state, key, (step) =>
-    changeStep(step, {
-      status: 'failed',
-      failures: step.failures + 1,
-      unknown: true,
-      errors: withError(step, error, now, 'step'),
-      active: false,
-    }),
-  );
-  return failPermanently(graph, next, key, { kind: 'error', step: key, error });
+  return withStep(state, key, {
+    // Compensation does not wait: a forward attempt that was lost then is over.
+    status: goesOn(graph, state, node.name) ? 'pending' : 'failed',
+    attempts: step.attempts + (step.status === 'running' ? 0 : 1),
+    unknown: step.unknown || !leavesNothing(node),
+    permit: undefined,
+    slot: undefined,
+    active: false,
+  });
 }
 
 /** The statuses of a step that has no outcome yet. */

@@ -5,7 +5,6 @@ import { descendantsOf, relationsOf } from './graph-relations.js';
 import { type SagaState, stepState } from './saga-state.js';
 import { withError, withStep } from './step-changes.js';
 import { KIND } from './step-kinds.js';
-import { changeStep } from './change-state.js';
 import { stepsOfKinds } from './step-map.js';
 
 /** The pivots that a rollback to this savepoint, or of everything, would concern. */
@@ -59,12 +58,9 @@ export function barPivots(graph: SagaGraph, state: SagaState, now?: number): Sag
         `The outcome of the pivot '${name}' is unknown. Retry it to determine the outcome and go forward. ` +
         `If it certainly did not take effect, or its effect was compensated, skip it to roll back`,
     };
-    next = withStep(next, name, (step) =>
-      changeStep(step, {
-        status: 'compensation_failed',
-        errors: now === undefined ? step.errors : withError(step, error, now, 'compensation'),
-      }),
-    );
+    const step = stepState(next, name);
+    const errors = now === undefined ? step.errors : withError(step, error, now, 'compensation');
+    next = withStep(next, name, { status: 'compensation_failed', errors });
   }
   return next;
 }

@@ -5,7 +5,7 @@ import { evolve } from './evolve.js';
 import { relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsChild, awaitsReply, isTerminal, type SagaState, stepState } from './saga-state.js';
-import { changeState, changeStep } from './change-state.js';
+import { changeState } from './change-state.js';
 import { withStep } from './step-changes.js';
 
 /** A compensation that compensating would run. */
@@ -74,7 +74,7 @@ function withFailedPivots(graph: SagaGraph, state: SagaState): SagaState {
     const [node, step] = [graph.steps.get(name)!, stepState(next, name)];
     const isInDoubt = isUndecided(node, step) || mayHavePassed(node, step) || isBarred(graph, next, name);
     if (!isInDoubt || awaitsChild(step)) return next;
-    return withStep(next, name, (s) => changeStep(s, { status: 'failed', unknown: false, active: false }));
+    return withStep(next, name, { status: 'failed', unknown: false, active: false });
   }, state);
 }
 

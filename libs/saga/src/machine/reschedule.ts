@@ -10,7 +10,6 @@ import {
 } from './saga-state.js';
 import { withStep } from './step-changes.js';
 import { KIND, TIMED } from './step-kinds.js';
-import { changeStep } from './change-state.js';
 import { stepsOfKinds } from './step-map.js';
 
 /** What ends at a time that an operator can move: a delay, a wait for a signal or a decision, the wait for another attempt. */
@@ -44,11 +43,8 @@ export function rescheduled(
 ): SagaState {
   const wait = timedWaitOf(state, key);
   if (wait === undefined) return state;
-  return withStep(state, key, (step) =>
-    wait === 'wait'
-      ? changeStep(step, { wait: { ...step.wait!, until: at } })
-      : changeStep(step, { retryAt: at }),
-  );
+  if (wait !== 'wait') return withStep(state, key, { retryAt: at });
+  return withStep(state, key, { wait: { ...stepState(state, key).wait!, until: at } });
 }
 
 /** Whether the step has not begun, and no rate limit has said when it may. */

@@ -7,7 +7,7 @@ import { pruneAgain, pruneLosers, winRaces } from './join-any.js';
 import { ALL } from './step-kinds.js';
 import { PENDING, type SagaState, isKept, stepState } from './saga-state.js';
 import { changeState, changeStep } from './change-state.js';
-import { GIVES_UP, giveUpWaiting, mapSteps, withStep } from './step-changes.js';
+import { GIVES_UP, giveUpWaiting, mapSteps, putStep, withStep } from './step-changes.js';
 
 /** The savepoint from which the saga may go forward again after this step's failure: the last of its ancestors. */
 export function savepointFor(graph: SagaGraph, state: SagaState, failed: string): string | undefined {
@@ -63,7 +63,7 @@ export function resume(graph: SagaGraph, state: SagaState): SagaState {
   const round = state.round + 1;
   const region = descendantsOf(graph, savepoint);
   const again = [...region].reduce(
-    (known, name) => (known.steps.has(name) ? known : withStep(known, name, () => PENDING)),
+    (known, name) => (known.steps.has(name) ? known : putStep(known, name, PENDING)),
     state,
   );
   const { steps } = mapSteps(again, ALL, (step, key) => {
@@ -86,7 +86,7 @@ export function resume(graph: SagaGraph, state: SagaState): SagaState {
     round,
     steps,
   });
-  next = withStep(next, savepoint, (step) => changeStep(step, { returns: step.returns + 1 }));
+  next = withStep(next, savepoint, { returns: stepState(next, savepoint).returns + 1 });
   if (!relationsOf(graph).hasJoinAny) return next;
   next = pruneAgain(graph, next, region);
   // Others can be won from outside at once, by what completed there meanwhile.

@@ -1,5 +1,4 @@
 import { nodeOf, type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
-import { changeStep } from './change-state.js';
 import { isDropped, mayStart } from './predicates.js';
 import type { SagaEvent } from './saga-event.js';
 import { awaitsSlot, type SagaState, stepState } from './saga-state.js';
@@ -20,14 +19,12 @@ export function slotAwaited(
   if (!waits || isDropped(stepState(state, stepOfKey(step)))) return state;
   // At most once: what is recorded as running may have taken effect.
   if (status === 'running' || !mayStart(state, step)) return state;
-  return withStep(state, step, (s) =>
-    changeStep(s, {
-      status: 'waiting',
-      retryAt: undefined,
-      permit: undefined,
-      slot: { ...(key !== undefined && { key }), since: now },
-    }),
-  );
+  return withStep(state, step, {
+    status: 'waiting',
+    retryAt: undefined,
+    permit: undefined,
+    slot: { ...(key !== undefined && { key }), since: now },
+  });
 }
 
 /** The step has a slot, and may begin. */
@@ -36,7 +33,5 @@ export function slotGranted(
   state: SagaState,
   { step }: Extract<SagaEvent, { type: 'slot-granted' }>,
 ): SagaState {
-  return awaitsSlot(stepState(state, step))
-    ? withStep(state, step, (s) => changeStep(s, { slot: undefined }))
-    : state;
+  return awaitsSlot(stepState(state, step)) ? withStep(state, step, { slot: undefined }) : state;
 }

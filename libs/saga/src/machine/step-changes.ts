@@ -9,15 +9,25 @@ import { mapOfKinds, StepMap } from './step-map.js';
 /** Failed attempts kept per step. */
 export const ERRORS_KEPT = 5;
 
-export function withStep(state: SagaState, key: string, change: (step: StepState) => StepState): SagaState {
-  return changeState(state, {
-    steps: StepMap.with(state.steps, key, change(state.steps.get(key) ?? unbegun(state, key))),
-  });
+/** Changes a step or an item. */
+export function withStep<K extends keyof StepState>(
+  state: SagaState,
+  key: string,
+  changes: Pick<StepState, K>,
+): SagaState {
+  return putStep(state, key, changeStep(stepOrNew(state, key), changes));
 }
 
-/** Items are in the round of their step. */
-function unbegun(state: SagaState, key: string): StepState {
+/** Replaces a step or an item. */
+export function putStep(state: SagaState, key: string, step: StepState): SagaState {
+  return changeState(state, { steps: StepMap.with(state.steps, key, step) });
+}
+
+function stepOrNew(state: SagaState, key: string): StepState {
+  const step = state.steps.get(key);
+  if (step !== undefined) return step;
   const name = stepOfKey(key);
+  // Items are in the round of their step.
   return name === key ? PENDING : changeStep(PENDING, { round: stepState(state, name).round });
 }
 
@@ -42,6 +52,11 @@ export function withError(
 
 /** What `giveUpWaiting` changes. */
 export const GIVES_UP = KIND.pending | KIND.waiting | KIND.queued | KIND.running | TIMED;
+
+/** No further attempt of the step, or the item, will be made. */
+export function giveUp(state: SagaState, key: string): SagaState {
+  return putStep(state, key, giveUpWaiting(stepOrNew(state, key)));
+}
 
 /** No further attempt will be made. */
 export function giveUpWaiting(step: StepState): StepState {

@@ -5,7 +5,6 @@ import { winRaces } from './join-any.js';
 import { type SagaState, type StepState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
 import { DONE } from './step-kinds.js';
-import { changeStep } from './change-state.js';
 import { itemsOf } from './step-map.js';
 
 /** A step, or an item, is done, and with its last item the fan-out. */
@@ -16,21 +15,19 @@ export function completed(
   result: string | undefined,
 ): SagaState {
   const name = stepOfKey(key);
-  let next = withStep(state, key, (s) =>
-    changeStep(s, {
-      status: 'completed',
-      unknown: false,
-      result,
-      retryAt: undefined,
-      wait: undefined,
-      slot: undefined,
-      active: false,
-    }),
-  );
+  let next = withStep(state, key, {
+    status: 'completed',
+    unknown: false,
+    result,
+    retryAt: undefined,
+    wait: undefined,
+    slot: undefined,
+    active: false,
+  });
   if (key !== name) {
     const { items, status } = stepState(next, name);
     if (status !== 'running' || !areDone(next, name, items!)) return next;
-    next = withStep(next, name, (s) => changeStep(s, { status: 'completed' }));
+    next = withStep(next, name, { status: 'completed' });
   }
   // What is about to be undone wins nothing.
   return goesOn(graph, next, name) ? winRaces(graph, next, name) : next;
@@ -42,7 +39,7 @@ export function completedFanOuts(graph: SagaGraph, state: SagaState): SagaState 
   for (const { name, forEach } of graph.steps.values()) {
     const { items, status } = stepState(next, name);
     if (!forEach || !items || status !== 'running' || !areDone(next, name, items)) continue;
-    next = withStep(next, name, (s) => changeStep(s, { status: 'completed' }));
+    next = withStep(next, name, { status: 'completed' });
     if (goesOn(graph, next, name)) next = winRaces(graph, next, name);
   }
   return next;
@@ -55,14 +52,12 @@ function areDone(state: SagaState, name: string, items: readonly string[]): bool
 
 /** A step, or an item, is undone, and with its last item the fan-out. */
 export function compensated(graph: SagaGraph, state: SagaState, key: string): SagaState {
-  const next = withStep(state, key, (s) =>
-    changeStep(s, {
-      status: 'compensated',
-      retryAt: undefined,
-      wait: undefined,
-      active: false,
-    }),
-  );
+  const next = withStep(state, key, {
+    status: 'compensated',
+    retryAt: undefined,
+    wait: undefined,
+    active: false,
+  });
   const name = stepOfKey(key);
   const node = graph.steps.get(name);
   if (key === name || node === undefined) return next;
@@ -78,5 +73,5 @@ export function compensated(graph: SagaGraph, state: SagaState, key: string): Sa
     ({ kinds }) => (kinds & kindsLeft) !== 0,
     isLeft,
   );
-  return !isAnyLeft ? withStep(next, name, (s) => changeStep(s, { status: 'compensated' })) : next;
+  return !isAnyLeft ? withStep(next, name, { status: 'compensated' }) : next;
 }

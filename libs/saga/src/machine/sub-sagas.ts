@@ -1,5 +1,5 @@
 import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
-import { failPermanently, goesOn, isAttemptInProgress } from './failures.js';
+import { failStep, goesOn, isAttemptInProgress } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
 import {
   awaitsChild,
@@ -12,7 +12,6 @@ import {
 import { KIND, TIMED } from './step-kinds.js';
 import { ownStepsOfKinds } from './step-map.js';
 import { withError, withStep } from './step-changes.js';
-import { changeStep } from './change-state.js';
 import { compensated, completed } from './step-endings.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
@@ -26,7 +25,7 @@ export function childStarted(
   if (!isAttemptInProgress(state, key, 'running')) return state;
   // What would have to be compensated at once does not begin.
   if (!goesOn(graph, state, key)) {
-    return withStep(state, key, (step) => changeStep(step, { status: 'failed', active: false }));
+    return withStep(state, key, { status: 'failed', active: false });
   }
   return withPhase(state, key, { id: child, phase: 'running' }, 'waiting');
 }
@@ -58,40 +57,32 @@ export function childEnded(graph: SagaGraph, state: SagaState, event: EventOf<'c
   const phase = status === 'completed' ? 'ended' : 'failed';
   const ended = withPhase(state, key, { ...step.child!, phase }, step.status);
   if (status === 'completed') return completed(graph, ended, key, event.result);
-  const error = errorOf(event);
-  const failed = withStep(ended, key, (s) =>
-    changeStep(s, {
-      status: 'failed',
-      failures: s.failures + 1,
-      errors: withError(s, error, event.now, 'step'),
-    }),
-  );
-  return failPermanently(graph, failed, key, { kind: event.kind ?? 'error', step: key, error });
+  const { kind = 'error', now } = event;
+  return failStep(graph, ended, key, { kind, error: errorOf(event), now });
 }
 
 /** The step's own compensation, if it has one, comes after its saga's. */
 function childUndone(graph: SagaGraph, state: SagaState, event: EventOf<'child-ended'>): SagaState {
   const { step: key, status } = event;
-  const { child } = stepState(state, key);
+  const step = stepState(state, key);
+  const { child } = step;
   if (status === 'completed') return state;
   if (status === 'compensated') {
     const undone = withPhase(state, key, { ...child!, phase: 'undone' }, 'compensating');
     if (nodeOf(graph, key).compensate === undefined) return compensated(graph, undone, key);
     // What was asked of its saga was no attempt of the step's own compensation.
-    return withStep(undone, key, (step) => changeStep(step, { compensationAttempts: 0 }));
+    return withStep(undone, key, { compensationAttempts: 0 });
   }
-  return withStep(state, key, (step) =>
-    changeStep(step, {
-      status: 'compensation_failed',
-      compensationFailures: step.compensationFailures + 1,
-      errors: withError(step, errorOf(event), event.now, 'compensation'),
-      child: { ...child!, phase: 'ended' },
-    }),
-  );
+  return withStep(state, key, {
+    status: 'compensation_failed',
+    compensationFailures: step.compensationFailures + 1,
+    errors: withError(step, errorOf(event), event.now, 'compensation'),
+    child: { ...child!, phase: 'ended' },
+  });
 }
 
 function withPhase(state: SagaState, key: string, child: ChildState, status: StepState['status']): SagaState {
-  return withStep(state, key, (step) => changeStep(step, { status, child, active: false }));
+  return withStep(state, key, { status, child, active: false });
 }
 
 function errorOf({ status, error }: EventOf<'child-ended'>) {

@@ -1,13 +1,14 @@
-import type { SerializedError } from '../definition/types/saga-failure.js';
 import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
-import { failPermanently, isAttemptInProgress } from './failures.js';
+import { failStep, isAttemptInProgress } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
 import { compensated } from './step-endings.js';
 import { awaitsReply, awaitsSignal, isInProgress, type SagaState, stepState } from './saga-state.js';
-import { withError, withStep } from './step-changes.js';
+import { withStep } from './step-changes.js';
 import { KIND, TIMED } from './step-kinds.js';
-import { changeState, changeStep } from './change-state.js';
+import { changeState } from './change-state.js';
 import { ownStepsOfKinds } from './step-map.js';
+
+const WAIT_IS_OVER = { retryAt: undefined, wait: undefined };
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
@@ -46,16 +47,14 @@ export function startWait(
   const { kind, wait: awaited } = graph.steps.get(name)!;
   const { signal, timeout, quorum } = awaited!;
   const until = given ?? (timeout === undefined ? undefined : now + timeout);
-  return withStep(state, name, (step) =>
-    changeStep(step, {
-      status: 'waiting',
-      retryAt: undefined,
-      wait: {
-        ...{ signal, ...(until !== undefined && { until }), ...(quorum !== undefined && { quorum }) },
-        ...(kind === 'approval' && { since: now }),
-      },
-    }),
-  );
+  return withStep(state, name, {
+    status: 'waiting',
+    retryAt: undefined,
+    wait: {
+      ...{ signal, ...(until !== undefined && { until }), ...(quorum !== undefined && { quorum }) },
+      ...(kind === 'approval' && { since: now }),
+    },
+  });
 }
 
 /** What came is the step's; its method is to be called with it. */
@@ -63,11 +62,10 @@ export function signalled(graph: SagaGraph, state: SagaState, event: EventOf<'si
   const step = takerOf(graph, state, event);
   if (step === undefined || isReply(state, step)) return state;
   const { name, number, payload } = event;
-  return withStep(withTakenSignal(state, name, number), step, (s) =>
-    changeStep(s, {
-      wait: { ...s.wait!, takenSignal: number, ...(payload !== undefined && { payload }) },
-    }),
-  );
+  const { wait } = stepState(state, step);
+  return withStep(withTakenSignal(state, name, number), step, {
+    wait: { ...wait!, takenSignal: number, ...(payload !== undefined && { payload }) },
+  });
 }
 
 /** The method of a compensation has returned. A reply that came before is found by the next look. */
@@ -80,7 +78,7 @@ export function requested(
   if (!reply || !isAttemptInProgress(state, key, 'compensating')) return state;
   const { signal, timeout } = reply;
   const wait = { signal, ...(timeout !== undefined && { until: now + timeout }) };
-  return withStep(state, key, (step) => changeStep(step, { wait, active: false }));
+  return withStep(state, key, { wait, active: false });
 }
 
 /** The participant confirms it. */
@@ -95,7 +93,8 @@ export function refused(graph: SagaGraph, state: SagaState, event: EventOf<'refu
   const step = takerOf(graph, state, event);
   if (step === undefined) return state;
   const { name, number, error, now } = event;
-  return waitFailed(graph, withTakenSignal(state, name, number), step, { kind: 'rejected', error, now });
+  const taken = withTakenSignal(state, name, number);
+  return failStep(graph, taken, step, { kind: 'rejected', error, now }, WAIT_IS_OVER);
 }
 
 /** Nothing came in time. */
@@ -110,7 +109,7 @@ export function waitExpired(
     name: 'SignalTimeoutError',
     message: `Step '${name}' did not receive the signal '${step.wait!.signal}' before its timeout`,
   };
-  return waitFailed(graph, state, name, { kind: 'timeout', error, now });
+  return failStep(graph, state, name, { kind: 'timeout', error, now }, WAIT_IS_OVER);
 }
 
 /** Signals of one name are taken once, in their order. */
@@ -124,22 +123,4 @@ function takerOf(
 
 function withTakenSignal(state: SagaState, name: string, number: number): SagaState {
   return changeState(state, { lastTakenSignals: { ...state.lastTakenSignals, [name]: number } });
-}
-
-function waitFailed(
-  graph: SagaGraph,
-  state: SagaState,
-  name: string,
-  { kind, error, now }: { kind: 'rejected' | 'timeout'; error: SerializedError; now: number },
-): SagaState {
-  const next = withStep(state, name, (step) =>
-    changeStep(step, {
-      status: 'failed',
-      failures: step.failures + 1,
-      retryAt: undefined,
-      errors: withError(step, error, now, 'step'),
-      wait: undefined,
-    }),
-  );
-  return failPermanently(graph, next, name, { kind, step: name, error });
 }
