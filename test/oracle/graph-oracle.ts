@@ -7,7 +7,7 @@ import type { Entry, Play } from './model-entries.js';
 import type { RandomGraph } from './random-graph.js';
 import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import type { Decision } from '../../libs/saga/src/machine/plan.js';
-import { resultOf } from '../../libs/saga/src/machine/step-results.js';
+import { resultOf } from '../../libs/saga/src/machine/step-endings.js';
 
 /** What the machine did against its rules, and where in the play. */
 export interface Violation {

@@ -21,10 +21,10 @@ import {
   type SagaTurn,
   type StepState,
   stepState,
+  changeState,
 } from './saga-state.js';
 import { DONE, FAILED, KIND, TIMED } from './step-kinds.js';
 import { openSteps } from './open-steps.js';
-import { changeState } from './change-state.js';
 import { startTimeOf, turnOf } from './turn.js';
 import { itemsOf, ownStepsOfKinds, stepsOfKinds } from './step-map.js';
 

@@ -38,6 +38,8 @@ import {
   type SagaState,
   type StepState,
   stepState,
+  changeState,
+  changeStep,
 } from './saga-state.js';
 import { rescheduled } from './reschedule.js';
 import { resume, startTurningBack } from './savepoints.js';
@@ -46,8 +48,7 @@ import { FAILED, KIND, TIMED } from './step-kinds.js';
 import { itemsOf, stepsOfKinds } from './step-map.js';
 import { compensated, completed, completedFanOuts } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
-import { incompatible } from './incompatible.js';
-import { changeState, changeStep } from './change-state.js';
+import { incompatible } from './missing-code.js';
 import { slotAwaited, slotGranted } from './slots.js';
 import { turnGranted } from './turn.js';
 import { refused, replied, requested, signalled, startWait, waitExpired } from './waits.js';

@@ -13,10 +13,11 @@ import {
   type SagaState,
   type StepState,
   stepState,
+  changeState,
 } from './saga-state.js';
 import { savepointFor, startTurningBack } from './savepoints.js';
-import { changeState } from './change-state.js';
-import { giveUp, withError, withStep } from './step-changes.js';
+import { withError } from './attempt-errors.js';
+import { giveUp, withStep } from './step-changes.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 

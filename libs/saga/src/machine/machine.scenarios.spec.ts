@@ -4,7 +4,7 @@ import { decide } from './decide.js';
 import { evolve } from './evolve.js';
 import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import type { SagaEvent } from './saga-event.js';
-import { ERRORS_KEPT } from './step-changes.js';
+import { ERRORS_KEPT } from './attempt-errors.js';
 import { INITIAL, type SagaState, stepState } from './saga-state.js';
 import { shortOf, stateOf } from '../../../../test/fixtures/state-of.js';
 

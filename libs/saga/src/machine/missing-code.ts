@@ -1,10 +1,19 @@
+import type { SagaEvent, MissingCode } from './saga-event.js';
+import {
+  isInProgress,
+  type SagaState,
+  stepState,
+  changeState,
+  isTerminal,
+  type StepState,
+} from './saga-state.js';
+import { withError } from './attempt-errors.js';
+import { withStep } from './step-changes.js';
 import type { BoundGraph, Gap } from '../definition/describe/bind-graph.js';
 import { itemKey, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
 import { isDone, isDropped, pivotPassed } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
-import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';
 import { mayReturnTo } from './savepoints.js';
-import type { MissingCode } from './saga-event.js';
 
 /**
  * What a saga that goes by a stored graph may still need of the deployed class and would not find. None: it can go on,
@@ -95,5 +104,34 @@ function mayBeUndone(node: StepNode, state: SagaState): boolean {
     if (status === 'skipped' || status === 'compensated') return false;
     if (status === 'failed') return unknown || node.compensateOnFailure;
     return status !== 'pending' && status !== 'waiting' ? true : attempts > 0 || unknown;
+  });
+}
+
+/**
+ * Stops the saga before anything starts that could not be ended. The saga is stuck, and each step concerned records the
+ * reason. After a retry it continues, once the code has what it lacked.
+ */
+export function incompatible(
+  state: SagaState,
+  { missing, fix, now }: Extract<SagaEvent, { type: 'code-missing' }>,
+): SagaState {
+  const { status, failure } = state;
+  const [first] = missing;
+  if (!isInProgress(status) || !first) return state;
+  const during = status === 'running' ? 'step' : 'compensation';
+  const errorOf = (problem: string) => ({
+    name: 'SagaDriftError',
+    code: 'SAGA_DRIFT',
+    message: `${problem}. ${fix}`,
+  });
+  let next = state;
+  for (const { step, problem } of missing)
+    next = withStep(next, step, { errors: withError(stepState(next, step), errorOf(problem), now, during) });
+  const error = errorOf(missing.map(({ problem }) => problem).join('; '));
+  // The compensations receive the failure that made the saga compensate.
+  return changeState(next, {
+    status: 'stuck',
+    heldPhase: status,
+    failure: failure ?? { kind: 'error', step: first.step, error },
   });
 }

@@ -1,9 +1,8 @@
 import { approvalSignal } from '../definition/graph/saga-graph.js';
 import { graphOf, stepOf } from '../../../../test/fixtures/graph-of.js';
-import { changeState } from './change-state.js';
 import { evolve } from './evolve.js';
 import { openApprovals, openApprovalsAfter } from './open-approvals.js';
-import { INITIAL, type SagaState } from './saga-state.js';
+import { INITIAL, type SagaState, changeState } from './saga-state.js';
 
 const approval = (name: string) => stepOf(name, { kind: 'approval', wait: { signal: approvalSignal(name) } });
 const graph = graphOf(

@@ -3,7 +3,8 @@ import { type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
 import { hasPassed, isBarred, isDropped, isUndecided, mayHavePassed } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { type SagaState, stepState } from './saga-state.js';
-import { withError, withStep } from './step-changes.js';
+import { withError } from './attempt-errors.js';
+import { withStep } from './step-changes.js';
 import { KIND } from './step-kinds.js';
 import { stepsOfKinds } from './step-map.js';
 

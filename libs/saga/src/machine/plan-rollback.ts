@@ -4,8 +4,14 @@ import { isBarred, isDone, isUndecided, mayHavePassed, pivotPassed } from './pre
 import { evolve } from './evolve.js';
 import { relationsOf } from './graph-relations.js';
 import type { SagaEvent } from './saga-event.js';
-import { awaitsChild, awaitsReply, isTerminal, type SagaState, stepState } from './saga-state.js';
-import { changeState } from './change-state.js';
+import {
+  awaitsChild,
+  awaitsReply,
+  isTerminal,
+  type SagaState,
+  stepState,
+  changeState,
+} from './saga-state.js';
 import { withStep } from './step-changes.js';
 
 /** A compensation that compensating would run. */

@@ -5,8 +5,7 @@ import { descendantsOf, relationsOf } from './graph-relations.js';
 import { undecidedPivot, withoutPending } from './pivots.js';
 import { pruneAgain, pruneLosers, winRaces } from './join-any.js';
 import { ALL } from './step-kinds.js';
-import { PENDING, type SagaState, isKept, stepState } from './saga-state.js';
-import { changeState, changeStep } from './change-state.js';
+import { PENDING, type SagaState, isKept, stepState, changeState, changeStep } from './saga-state.js';
 import { GIVES_UP, giveUpWaiting, mapSteps, putStep, withStep } from './step-changes.js';
 
 /** The savepoint from which the saga may go forward again after this step's failure: the last of its ancestors. */

@@ -1,13 +1,15 @@
-import type { AttemptError, SerializedError } from '../definition/types/saga-failure.js';
-import { attemptError } from './attempt-error.js';
 import { KIND, TIMED } from './step-kinds.js';
 import { stepOfKey } from '../definition/graph/saga-graph.js';
-import { awaitsChild, PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
-import { changeState, changeStep } from './change-state.js';
+import {
+  awaitsChild,
+  PENDING,
+  type SagaState,
+  type StepState,
+  stepState,
+  changeState,
+  changeStep,
+} from './saga-state.js';
 import { mapOfKinds, StepMap } from './step-map.js';
-
-/** Failed attempts kept per step. */
-export const ERRORS_KEPT = 5;
 
 /** Changes a step or an item. */
 export function withStep<K extends keyof StepState>(
@@ -38,16 +40,6 @@ export function mapSteps(
   change: (step: StepState, key: string) => StepState,
 ): SagaState {
   return changeState(state, { steps: mapOfKinds(state.steps, kinds, change) });
-}
-
-export function withError(
-  step: StepState,
-  error: SerializedError,
-  now: number,
-  during: AttemptError['during'],
-): AttemptError[] {
-  const attempt = during === 'step' ? step.attempts : step.compensationAttempts;
-  return [...step.errors, attemptError(error, attempt, now, during)].slice(-ERRORS_KEPT);
 }
 
 /** What `giveUpWaiting` changes. */

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import type { AttemptError } from '../definition/types/saga-failure.js';
-import { attemptOfFailure, failureOf } from './failed-attempt.js';
+import { attemptOfFailure, failureOf, withError } from './attempt-errors.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from './saga-state.js';
-import { withError } from './step-changes.js';
 import { MOST_NOTES, noteChanges, noteOf, type StepNotes, withNote, withoutNotes } from './step-notes.js';
 
 const DOWN = {

@@ -1,5 +1,5 @@
-import { attemptError } from './attempt-error.js';
-import type { AttemptError, SerializedError } from '../definition/types/saga-failure.js';
+import { isSameError, attemptError, ERRORS_KEPT } from './attempt-errors.js';
+import type { AttemptError } from '../definition/types/saga-failure.js';
 import {
   type SagaState,
   STEP_FIELDS,
@@ -7,7 +7,6 @@ import {
   type StepFieldWith,
   type StepState,
 } from './saga-state.js';
-import { ERRORS_KEPT } from './step-changes.js';
 
 /**
  * How many steps of a saga have notes at most. The saga's row has the notes, and each checkpoint writes them all: beyond
@@ -146,21 +145,5 @@ function withRepeats(
 ): readonly AttemptError[] {
   const last = errors.at(-1);
   if (repeats === undefined || last === undefined) return errors;
-  return [...errors, ...repeats.map((repeat) => repeated(last, repeat))].slice(-ERRORS_KEPT);
-}
-
-/** The error of another attempt that failed with the same one. */
-export function repeated(error: AttemptError, [attempt, at, during]: RepeatedError): AttemptError {
-  return attemptError(error, attempt, at, during);
-}
-
-/** Whether two errors are the same, whenever they happened. */
-export function isSameError(a: SerializedError, b: SerializedError): boolean {
-  return (
-    a.name === b.name &&
-    a.message === b.message &&
-    a.code === b.code &&
-    a.stack === b.stack &&
-    (a.cause === b.cause || (a.cause !== undefined && b.cause !== undefined && isSameError(a.cause, b.cause)))
-  );
+  return [...errors, ...repeats.map((repeat) => attemptError(last, ...repeat))].slice(-ERRORS_KEPT);
 }

@@ -11,7 +11,8 @@ import {
 } from './saga-state.js';
 import { KIND, TIMED } from './step-kinds.js';
 import { ownStepsOfKinds } from './step-map.js';
-import { withError, withStep } from './step-changes.js';
+import { withError } from './attempt-errors.js';
+import { withStep } from './step-changes.js';
 import { compensated, completed } from './step-endings.js';
 
 type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;

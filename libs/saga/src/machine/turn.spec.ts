@@ -3,8 +3,7 @@ import { decide } from './decide.js';
 import { describeStep } from './describe-step.js';
 import { evolve } from './evolve.js';
 import { follow } from './follow.js';
-import { changeState } from './change-state.js';
-import { INITIAL, stepState } from './saga-state.js';
+import { INITIAL, stepState, changeState } from './saga-state.js';
 
 const PER = 1_000;
 const graph = { ...graphOf(stepOf('first', { delay: 10 })), rateLimit: { count: 1, per: PER } };

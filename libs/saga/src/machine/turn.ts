@@ -1,7 +1,6 @@
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import type { SagaEvent } from './saga-event.js';
-import { changeState } from './change-state.js';
-import type { SagaState } from './saga-state.js';
+import { type SagaState, changeState } from './saga-state.js';
 
 /** A time that a rate limit gave is good for this part of the limit's window, within these bounds (ms). */
 const SLACK = { part: 0.1, least: 50, most: 1_000 };

@@ -4,8 +4,7 @@ import { evolve } from './evolve.js';
 import { follow } from './follow.js';
 import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import type { SagaEvent } from './saga-event.js';
-import { changeState } from './change-state.js';
-import { INITIAL, PENDING, type SagaState, type StepState, stepState } from './saga-state.js';
+import { INITIAL, PENDING, type SagaState, type StepState, stepState, changeState } from './saga-state.js';
 import { stepAwaiting } from './waits.js';
 
 const SIGNAL = { kind: 'signal', wait: { signal: 'reply' } } as const;

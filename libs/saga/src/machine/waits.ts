@@ -2,10 +2,16 @@ import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
 import { failStep, isAttemptInProgress } from './failures.js';
 import type { SagaEvent } from './saga-event.js';
 import { compensated } from './step-endings.js';
-import { awaitsReply, awaitsSignal, isInProgress, type SagaState, stepState } from './saga-state.js';
+import {
+  awaitsReply,
+  awaitsSignal,
+  isInProgress,
+  type SagaState,
+  stepState,
+  changeState,
+} from './saga-state.js';
 import { withStep } from './step-changes.js';
 import { KIND, TIMED } from './step-kinds.js';
-import { changeState } from './change-state.js';
 import { ownStepsOfKinds } from './step-map.js';
 
 const WAIT_IS_OVER = { retryAt: undefined, wait: undefined };

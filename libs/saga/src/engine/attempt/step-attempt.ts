@@ -1,4 +1,4 @@
-import { errorOf } from '../../machine/attempt-error.js';
+import { errorOf } from '../../machine/attempt-errors.js';
 import type { CompensationContext, ProgressReport, StepContext } from '../../definition/types/contexts.js';
 import type { OutboxMessage } from '../../definition/types/outbox-message.js';
 import type { SagaFailure } from '../../definition/types/saga-failure.js';

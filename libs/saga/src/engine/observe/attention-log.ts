@@ -3,7 +3,7 @@ import { type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js'
 import { unicodeEscape } from '../../shared/unicode-escape.js';
 import type { AttemptError, SerializedError } from '../../definition/types/saga-failure.js';
 import type { SagaState } from '../../machine/saga-state.js';
-import { resultOf } from '../../machine/step-results.js';
+import { resultOf } from '../../machine/step-endings.js';
 import { type EngineLog, subjectOf } from '../ports/engine-log.js';
 import type { ObservedSaga } from './observed-changes.js';
 import { permanentlyFailed } from '../operate/operator-edits.js';

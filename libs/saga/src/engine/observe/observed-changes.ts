@@ -1,4 +1,4 @@
-import { errorOf } from '../../machine/attempt-error.js';
+import { errorOf } from '../../machine/attempt-errors.js';
 import type { ObservedEvent, ObservedEventType } from '../../definition/types/observed-event.js';
 import { indexOfKey, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';

@@ -1,7 +1,7 @@
 import { handlerOf, type RemoteHandler, handlerSaga } from '../../definition/options/handler-name.js';
 import type { SagaFailure, SerializedError } from '../../definition/types/saga-failure.js';
 import { evolve } from '../../machine/evolve.js';
-import { resultOf } from '../../machine/step-results.js';
+import { resultOf } from '../../machine/step-endings.js';
 import { isInProgress } from '../../machine/saga-state.js';
 import type { Invoker } from './invoker.js';
 import type { Edit } from './saga-store.js';

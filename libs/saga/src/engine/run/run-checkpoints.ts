@@ -1,7 +1,7 @@
 import type { Durability } from '../../definition/options/saga-options.js';
 import { type SagaGraph, stepOfKey } from '../../definition/graph/saga-graph.js';
 import type { Decision } from '../../machine/plan.js';
-import { attemptOfFailure } from '../../machine/failed-attempt.js';
+import { attemptOfFailure } from '../../machine/attempt-errors.js';
 import { hasAdvanced } from '../../machine/lost-workers.js';
 import { type SagaState, stepState } from '../../machine/saga-state.js';
 import { openApprovalsAfter } from '../../machine/open-approvals.js';

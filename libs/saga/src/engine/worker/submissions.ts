@@ -1,8 +1,7 @@
 import type { Clock } from '../../shared/clock.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 import type { StartResult } from '../ports/saga-store.js';
-import { changeState } from '../../machine/change-state.js';
-import { INITIAL } from '../../machine/saga-state.js';
+import { INITIAL, changeState } from '../../machine/saga-state.js';
 import type { Parts } from '../../shared/parts.js';
 import type { Lease, NewSaga, StoredSaga } from '../ports/stored-saga.js';
 import type { SagaWriters } from '../write/saga-writers.js';

@@ -2,10 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Checkpoint } from '../../engine/ports/checkpoint.js';
 import type { Edit } from '../../engine/ports/saga-store.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
-import { changeState } from '../../machine/change-state.js';
-import { differingSteps } from '../../machine/differing-steps.js';
-import type { SagaState } from '../../machine/saga-state.js';
-import { StepMapBuilder } from '../../machine/step-map.js';
+import { type SagaState, changeState } from '../../machine/saga-state.js';
+import { StepMapBuilder, differingSteps } from '../../machine/step-map.js';
 import type { Conversion } from './coder.js';
 import {
   convertCheckpoint as convertFields,

@@ -6,7 +6,6 @@ import type { Edit, RenewResult, StoredSummary } from '../../engine/ports/saga-s
 import type { StoredStepPause, WhoAndWhy } from '../../engine/ports/step-pause.js';
 import type { Child, HeldLease, NewSaga, SentSignal, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { StoredSchedule } from '../../engine/ports/stored-schedule.js';
-import { changeState, changeStep } from '../../machine/change-state.js';
 import {
   type OvertakenRollback,
   type PendingRollback,
@@ -15,6 +14,8 @@ import {
   STEP_FIELDS,
   type StepState,
   type WaitState,
+  changeState,
+  changeStep,
 } from '../../machine/saga-state.js';
 import { ALL } from '../../machine/step-kinds.js';
 import { mapOfKinds, StepMap } from '../../machine/step-map.js';

@@ -8,7 +8,7 @@ import {
 } from '../../engine/ports/saga-store.js';
 import type { Child, Lease, NewSaga, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
 import { INITIAL, isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
-import { failureOf } from '../../machine/failed-attempt.js';
+import { failureOf } from '../../machine/attempt-errors.js';
 import type { OpenApproval } from '../../machine/open-approvals.js';
 import { type StepNotes, withNote } from '../../machine/step-notes.js';
 import { awaitedSignals } from '../../machine/waits.js';

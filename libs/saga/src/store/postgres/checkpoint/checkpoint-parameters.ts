@@ -8,7 +8,7 @@ import {
   stepState,
 } from '../../../machine/saga-state.js';
 import { awaitedSignals } from '../../../machine/waits.js';
-import type { FailedAttempt } from '../../../machine/failed-attempt.js';
+import type { FailedAttempt } from '../../../machine/attempt-errors.js';
 import { columnArrays, columnScalars, type RowColumn, type Scalar } from './column-values.js';
 import { errorsToJson } from './errors-json.js';
 import { notesToJson } from './notes-json.js';

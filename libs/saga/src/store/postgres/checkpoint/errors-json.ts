@@ -1,6 +1,6 @@
 import type { AttemptError, SerializedError } from '../../../definition/types/saga-failure.js';
-import { errorOf } from '../../../machine/attempt-error.js';
-import { isSameError, repeated, type RepeatedError } from '../../../machine/step-notes.js';
+import { attemptError, errorOf, isSameError } from '../../../machine/attempt-errors.js';
+import type { RepeatedError } from '../../../machine/step-notes.js';
 
 /**
  * An error as a step's row has it. `frames` is a stack without its first line, which is the name and the message again, and
@@ -33,7 +33,8 @@ export function errorsToJson(errors: readonly AttemptError[]): ErrorsJson {
 
 export function errorsOfJson(json: ErrorsJson): AttemptError[] {
   const errors: AttemptError[] = [];
-  for (const one of json) errors.push(isRepeat(one) ? repeated(errors.at(-1)!, one) : attemptOfJson(one));
+  for (const one of json)
+    errors.push(isRepeat(one) ? attemptError(errors.at(-1)!, ...one) : attemptOfJson(one));
   return errors;
 }
 

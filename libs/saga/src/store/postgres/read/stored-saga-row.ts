@@ -1,6 +1,6 @@
 import type { SagaFailure } from '../../../definition/types/saga-failure.js';
 import type { LockDeadlock, StoredSaga, StoredSignal } from '../../../engine/ports/stored-saga.js';
-import { type FailedAttempt, failureOf } from '../../../machine/failed-attempt.js';
+import { type FailedAttempt, failureOf } from '../../../machine/attempt-errors.js';
 import {
   INITIAL,
   PENDING,
