@@ -49,9 +49,8 @@ export const COMPENSATION_REPLY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep the old time limit of a reply for the next attempt',
-    find: "compensationFailures: failures,\n      errors: withError(step, event.error, event.now, 'compensation'),\n      wait: undefined,",
-    replace:
-      "compensationFailures: failures,\n      errors: withError(step, event.error, event.now, 'compensation'),",
+    find: "errors: withError(step, event.error, event.now, 'compensation'),\n    wait: undefined,\n    active: false",
+    replace: "errors: withError(step, event.error, event.now, 'compensation'),\n    active: false",
     killers,
   },
   {

@@ -24,8 +24,8 @@ export const HANDLER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take a rejection by a handler for an error (in the machine)',
-    find: "kind: event.kind ?? 'error'",
-    replace: "kind: 'error'",
+    find: "const { kind = 'error', now } = event;",
+    replace: "const { kind = 'error', now } = { now: event.now } as typeof event;",
     killers,
   },
   {

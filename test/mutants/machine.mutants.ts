@@ -174,8 +174,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'retry without waiting',
-    find: 'retryAt: again ? now + nextDelay(retry, failures, event) : undefined,',
-    replace: 'retryAt: again ? now : undefined,',
+    find: 'retryAt: now + nextDelay(retry, failures, event),',
+    replace: 'retryAt: now,',
     killers,
   },
   {
@@ -193,20 +193,20 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'forget that an earlier attempt may have taken effect',
-    find: 'unknown: !event.notDone && (before.unknown || event.unknown),',
-    replace: 'unknown: !event.notDone && event.unknown,',
+    find: 'const unknown = !event.notDone && (before.unknown || event.unknown);',
+    replace: 'const unknown = !event.notDone && event.unknown;',
     killers,
   },
   {
     name: 'take what a lost worker was at for not begun',
-    find: 'unknown: s.unknown || !leavesNothing(node),',
-    replace: 'unknown: s.unknown,',
+    find: 'unknown: step.unknown || !leavesNothing(node),',
+    replace: 'unknown: step.unknown,',
     killers,
   },
   {
     name: 'do not count an attempt that was lost with its worker',
-    find: `attempts: s.attempts + (s.status === 'running' ? 0 : 1),`,
-    replace: 'attempts: s.attempts,',
+    find: `attempts: step.attempts + (step.status === 'running' ? 0 : 1),`,
+    replace: 'attempts: step.attempts,',
     killers,
   },
   {
@@ -296,8 +296,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'count a compensation that failed permanently as completed',
-    find: `: changeStep(failed, { status: 'compensation_failed' });`,
-    replace: `: { ...failed, status: 'compensated' };`,
+    find: `status: again ? 'compensating' : 'compensation_failed',`,
+    replace: `status: again ? 'compensating' : 'compensated',`,
     killers,
   },
   {

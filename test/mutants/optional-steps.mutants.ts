@@ -12,7 +12,7 @@ export const OPTIONAL_STEP_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let items of an optional step that failed begin',
-    find: '(known, _, index) => withStep(known, itemKey(name, index), giveUpWaiting)',
+    find: '(known, _, index) => giveUp(known, itemKey(name, index))',
     replace: '(known) => known',
     killers,
   },

@@ -6,8 +6,8 @@ const killers = [specs('operate/reschedule'), specs('graph.properties')];
 export const RESCHEDULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'move the next attempt where a wait was to be moved',
-    find: 'changeStep(step, { wait: { ...step.wait!, until: at } })',
-    replace: 'changeStep(step, { retryAt: at })',
+    find: 'return withStep(state, key, { wait: { ...stepState(state, key).wait!, until: at } });',
+    replace: 'return withStep(state, key, { retryAt: at });',
     killers,
   },
   {

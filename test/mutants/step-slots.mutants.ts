@@ -89,8 +89,8 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
   {
     name: 'give a step that waits no slot',
     in: 'slotGranted',
-    find: 'withStep(state, step, (s) => changeStep(s, { slot: undefined }))',
-    replace: 'withStep(state, step, (s) => changeStep(s, { slot: s.slot }))',
+    find: 'withStep(state, step, { slot: undefined })',
+    replace: 'withStep(state, step, {})',
     killers: [specs('machine/slots')],
   },
   {

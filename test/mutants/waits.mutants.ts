@@ -68,14 +68,14 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'wait on in a branch that has lost',
-    find: "? changeStep(step, { status: 'skipped', retryAt: undefined, wait: undefined, slot: undefined, pruned: true })",
-    replace: '? changeStep(step, { pruned: true })',
+    find: "const status = 'skipped';\n  return withStep(next, name, { status, retryAt: undefined, wait: undefined, slot: undefined, pruned: true });",
+    replace: 'return withStep(next, name, { pruned: true });',
     killers: machine,
   },
   {
     name: 'try a refused step again with what it refused',
-    find: `errors: withError(step, error, now, 'step'), wait: undefined`,
-    replace: `errors: withError(step, error, now, 'step')`,
+    find: 'const WAIT_IS_OVER = { retryAt: undefined, wait: undefined };',
+    replace: 'const WAIT_IS_OVER = { retryAt: undefined };',
     killers: machine,
   },
   {
