@@ -182,8 +182,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'begin a sub-saga that is not stored with its step',
-    find: 'starts: this.children?.startedBy(state, saved),',
-    replace: 'starts: undefined,',
+    find: 'made.starts = this.children?.startedBy(state, saved);',
+    replace: '',
     killers,
   },
   {

@@ -107,52 +107,41 @@ export class RunCheckpoints {
       this.notes,
       Math.round(this.ports.now() - this.saga.createdAt),
     );
-    const fresh = this.record.isNew(writtenSteps({ changed, notes }));
-    const parts = {
-      id,
-      epoch,
-      number: this.number,
-      state,
-      changed,
-      notes,
-      openApprovals: this.hasApprovals ? openApprovalsAfter(saved, state) : undefined,
-      failedAttempt: attemptOfFailure(state),
-      fresh,
-      elapsed: this.elapsed,
-      step: describeStep(this.record.graph, state, next),
-      // What is given back to wait for its time may have come to nothing.
-      advances: release === undefined || hasAdvanced(saved, state, changed),
-      cancelSeen,
-      pauseSeen,
-      release,
-      lock: lock && { name, key: lock.key },
-      parent,
-      starts: this.children?.startedBy(state, saved),
-      messages: messagesOf(sent),
-      heldBy: release && next.held?.map(({ node }) => node.name),
-      tags: tagsAfter(this.saga.tags, sent),
-    };
+    const made = new MadeCheckpoint();
+    made.id = id;
+    made.epoch = epoch;
+    made.number = this.number;
+    made.state = state;
+    made.changed = changed;
+    made.notes = notes;
+    if (this.hasApprovals) made.openApprovals = openApprovalsAfter(saved, state);
+    made.failedAttempt = attemptOfFailure(state);
+    made.fresh = this.record.isNew(writtenSteps(made));
+    made.elapsed = this.elapsed;
+    made.step = describeStep(this.record.graph, state, next);
+    // What is given back to wait for its time may have come to nothing.
+    made.advances = release === undefined || hasAdvanced(saved, state, changed);
+    made.cancelSeen = cancelSeen;
+    made.pauseSeen = pauseSeen;
+    made.release = release;
+    made.lock = lock && { name, key: lock.key };
+    made.parent = parent;
+    made.starts = this.children?.startedBy(state, saved);
+    made.messages = messagesOf(sent);
+    made.heldBy = release && next.held?.map(({ node }) => node.name);
+    made.tags = tagsAfter(this.saga.tags, sent);
     // A transaction waits for the disk, and with it for all that was stored before.
-    const durability = effects ? 'durable' : durabilityOf(this.record.graph, parts);
+    made.durability = effects ? 'durable' : durabilityOf(this.record.graph, made);
     // Looked at while the state is new: once it is stored, it would have to be fetched from memory again.
     const size = sizeOfSteps(state, changed);
-    const graphSteps = this.record.graph.steps.size;
-    const growth = fresh ? size : size - sizeOfSteps(saved, changed);
-    const madeAt = this.ports.clock.monotonic();
-    const { previous, previousAt } = this;
-    const all = size + sizeOfOthers(parts);
-    const after = this.previousDurability === 'relaxed' ? previous : undefined;
-    return new MadeCheckpoint(
-      parts,
-      durability,
-      after,
-      all,
-      graphSteps,
-      growth,
-      madeAt,
-      previous,
-      previousAt,
-    );
+    made.size = size + sizeOfOthers(made);
+    made.graphSteps = this.record.graph.steps.size;
+    made.growth = made.fresh ? size : size - sizeOfSteps(saved, changed);
+    made.madeAt = this.ports.clock.monotonic();
+    made.previous = this.previous;
+    made.previousAt = this.previousAt;
+    if (this.previousDurability === 'relaxed') made.after = this.previous;
+    return made;
   }
 
   /** The last checkpoint is stored. */

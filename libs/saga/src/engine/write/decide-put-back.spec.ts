@@ -4,7 +4,7 @@ import type { Checkpoint } from '../ports/checkpoint.js';
 import type { NewSaga, StoredSaga } from '../ports/stored-saga.js';
 import { type AfterFailover, decidePutBack, startAgain } from './decide-put-back.js';
 import { MadeCheckpoint } from './made-checkpoint.js';
-import { KnownCheckpoint, KnownSaga, RecentSagas } from './recent-sagas.js';
+import { KnownSaga, RecentSagas } from './recent-sagas.js';
 
 const LEASE = { worker: 'me', duration: 30_000 };
 const NOW = 100_000;
@@ -23,22 +23,11 @@ function rowOf(given: Partial<StoredSaga> = {}): StoredSaga {
 }
 
 function madeOf(number: number, given: Partial<Checkpoint> = {}): MadeCheckpoint {
-  const parts = {
+  return Object.assign(new MadeCheckpoint(), {
     ...{ id: 'a', epoch: 2, number, state: stateOf('running', `s${number}=completed`), changed: [] },
-    ...{ step: 'next', advances: true, cancelSeen: false, pauseSeen: false },
-    ...{
-      notes: undefined,
-      openApprovals: undefined,
-      failedAttempt: undefined,
-      fresh: undefined,
-      elapsed: undefined,
-    },
-    ...{ release: undefined, lock: undefined, parent: undefined, starts: undefined },
-    ...{ after: undefined, holder: undefined, messages: undefined },
-    ...{ tags: undefined, heldBy: undefined },
+    ...{ step: 'next', advances: true, cancelSeen: false, pauseSeen: false, size: 0 },
     ...given,
-  };
-  return new MadeCheckpoint(parts, 'durable', undefined, 0, 0, 0, 0, 0, 0);
+  });
 }
 
 const message = (id: string) => ({ id, topic: 't', key: 'k', type: 'x', payload: '1', headers: {} });
@@ -196,7 +185,7 @@ describe('a start that was lost', () => {
   });
 
   test('is taken up by no worker before its state is stored', () => {
-    const begun = Object.assign(known(), { last: new KnownCheckpoint(madeOf(1), false, undefined) });
+    const begun = Object.assign(known(), { last: madeOf(1) });
     const again = startAgain(begun, true, NOW, undefined)!;
     expect(again).toMatchObject({ leased: false, step: 'next' });
     expect(again.startAt).toBeGreaterThan(NOW);
@@ -210,11 +199,11 @@ describe('a start that was lost', () => {
       timeout: 60_000,
       sla: 20_000,
     });
-    waiting.last = new KnownCheckpoint(madeOf(1), false, undefined);
+    waiting.last = madeOf(1);
     expect(startAgain(waiting, false, NOW, undefined)).toMatchObject({ startAt: 150_000 });
     const state = { ...stateOf('running', ''), startsAt: 150_000, deadline: 210_000 };
     const claimed = Object.assign(new KnownSaga('a', 0, 0), { claimed: rowOf({ state }) });
-    claimed.last = new KnownCheckpoint(madeOf(1), false, undefined);
+    claimed.last = madeOf(1);
     expect(startAgain(claimed, false, NOW, undefined)).toMatchObject({ startAt: 150_000, timeout: 60_000 });
   });
 
@@ -222,7 +211,7 @@ describe('a start that was lost', () => {
     const row = { tags: { of: 'me' }, slaAt: NOW + 5, lock: { key: 'k', held: true } };
     const claimed = Object.assign(new KnownSaga('a', 0, 0), { claimed: rowOf(row) });
     expect(startAgain(claimed, false, NOW, undefined)).toBeUndefined();
-    claimed.last = new KnownCheckpoint(madeOf(1), false, undefined);
+    claimed.last = madeOf(1);
     expect(startAgain(claimed, false, NOW, undefined)).toMatchObject({
       ...{ id: 'a', name: 'order', fresh: false, leased: false, lockKey: 'k', sla: 5, tags: row.tags },
     });
@@ -230,7 +219,7 @@ describe('a start that was lost', () => {
 
   test('by a worker of the saga has the key of its limit', () => {
     const claimed = Object.assign(new KnownSaga('a', 0, 0), { claimed: rowOf({ input: '{"tenant":"t"}' }) });
-    claimed.last = new KnownCheckpoint(madeOf(1), false, undefined);
+    claimed.last = madeOf(1);
     const keyOf = (ctx: { readonly input: unknown }) => (ctx.input as { readonly tenant: string }).tenant;
     const graph = { ...sequenceOf(stepOf('first')), limitKey: keyOf };
     expect(startAgain(claimed, false, NOW, graph)?.limitKey).toBe('t');

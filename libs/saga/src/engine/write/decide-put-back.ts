@@ -5,7 +5,8 @@ import { type StepState, stepState } from '../../machine/saga-state.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
 import type { PutBack } from '../ports/put-back.js';
 import type { Lease, NewSaga, StoredSaga } from '../ports/stored-saga.js';
-import type { KnownCheckpoint, KnownSaga, KnownStart } from './recent-sagas.js';
+import type { MadeCheckpoint } from './made-checkpoint.js';
+import type { KnownSaga, KnownStart } from './recent-sagas.js';
 
 /** A saga after a failover: what this process knows of it, and what the database has. */
 export interface AfterFailover {
@@ -51,7 +52,7 @@ export function decidePutBack(after: AfterFailover): PutBackDecision {
 }
 
 /** Nothing has happened to the saga in the new history. Every claim and every edit raises its epoch. */
-function isUntouched({ known: { claimed }, row, lease }: AfterFailover, made: KnownCheckpoint) {
+function isUntouched({ known: { claimed }, row, lease }: AfterFailover, made: MadeCheckpoint) {
   if (isUnbegun(row)) return true;
   if (row.epoch === made.epoch) return row.lockedBy === lease.worker;
   if (row.epoch > made.epoch || claimed === undefined) return false;
@@ -65,7 +66,7 @@ function isUnbegun({ epoch, checkpoints, lockedBy }: StoredSaga): boolean {
 }
 
 /** A signal has the number of one that the saga has taken, and is perhaps another: it must not count as taken. */
-function hasOtherSignals({ known: { claimed }, row }: AfterFailover, { state }: KnownCheckpoint): boolean {
+function hasOtherSignals({ known: { claimed }, row }: AfterFailover, { state }: MadeCheckpoint): boolean {
   const { lastTakenSignals = {} } = state;
   const isSeen = (id: string) => claimed?.signals?.some(({ messageId }) => messageId === id) ?? false;
   return (row.signals ?? []).some(
@@ -74,16 +75,16 @@ function hasOtherSignals({ known: { claimed }, row }: AfterFailover, { state }: 
 }
 
 /** The checkpoints that were lost, oldest first, up to the first that depends on a transaction that was lost. */
-function lostBefore(after: AfterFailover, newest: KnownCheckpoint): KnownCheckpoint[] {
-  const lost: KnownCheckpoint[] = [];
-  let one: KnownCheckpoint | undefined = newest;
+function lostBefore(after: AfterFailover, newest: MadeCheckpoint): MadeCheckpoint[] {
+  const lost: MadeCheckpoint[] = [];
+  let one: MadeCheckpoint | undefined = newest;
   for (; one && one.number > after.row.checkpoints; one = one.before) lost.unshift(one);
   const first = lost.findIndex((each) => lacksTransaction(after, each));
   return first === -1 ? lost : lost.slice(0, first);
 }
 
 /** The state says that a transaction was committed, by whichever worker, which the database does not have. */
-function lacksTransaction({ graph, row }: AfterFailover, { state }: KnownCheckpoint): boolean {
+function lacksTransaction({ graph, row }: AfterFailover, { state }: MadeCheckpoint): boolean {
   if (!graph) return true;
   return [...state.steps].some(([key, step]) => {
     const stored = stepState(row.state, key);
@@ -99,7 +100,7 @@ function committed({ status }: StepState): number {
 }
 
 /** The run of this process continues as if nothing had been lost. */
-function keepsLease({ known, row, runsUnder, graph }: AfterFailover, made: KnownCheckpoint): boolean {
+function keepsLease({ known, row, runsUnder, graph }: AfterFailover, made: MadeCheckpoint): boolean {
   if (runsUnder === undefined || (row.lock && !row.lock.held)) return false;
   if (graph?.concurrency !== undefined && row.epoch !== made.epoch) return false;
   if (runsUnder === made.epoch) return made.release === undefined;
@@ -108,7 +109,7 @@ function keepsLease({ known, row, runsUnder, graph }: AfterFailover, made: Known
 
 type Standing = Pick<Checkpoint, 'epoch' | 'release'>;
 
-function standing(after: AfterFailover, made: KnownCheckpoint, isKept: boolean): Standing {
+function standing(after: AfterFailover, made: MadeCheckpoint, isKept: boolean): Standing {
   const { runsUnder, row, now } = after;
   if (isKept) return { epoch: runsUnder! };
   // A run of this process is ahead of what is put back, or may not go on.
@@ -118,7 +119,7 @@ function standing(after: AfterFailover, made: KnownCheckpoint, isKept: boolean):
 }
 
 /** Everything that these have stored, in one. */
-function wholeOf(lost: readonly KnownCheckpoint[]): Omit<Checkpoint, 'epoch'> {
+function wholeOf(lost: readonly MadeCheckpoint[]): Omit<Checkpoint, 'epoch'> {
   const { id, number, state, failedAttempt, step, lock, parent } = lost.at(-1)!;
   const starts = lost.flatMap(({ starts }) => starts ?? []);
   const messages = lost.flatMap(({ messages }) => messages ?? []);

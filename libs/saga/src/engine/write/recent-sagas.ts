@@ -17,45 +17,6 @@ export interface RecoveryBounds {
 const ENTRY_BYTES = 1_024;
 const CHECKPOINT_BYTES = 768;
 
-/** A checkpoint that was acknowledged: what of it is needed to store it again. A class, since it lives long: see NOTHING. */
-export class KnownCheckpoint {
-  readonly id: MadeCheckpoint['id'];
-  readonly epoch: MadeCheckpoint['epoch'];
-  readonly number: MadeCheckpoint['number'];
-  readonly state: MadeCheckpoint['state'];
-  readonly failedAttempt: MadeCheckpoint['failedAttempt'];
-  readonly step: MadeCheckpoint['step'];
-  readonly release: MadeCheckpoint['release'];
-  readonly lock: MadeCheckpoint['lock'];
-  readonly parent: MadeCheckpoint['parent'];
-  readonly starts: MadeCheckpoint['starts'];
-  readonly messages: MadeCheckpoint['messages'];
-  readonly tags: MadeCheckpoint['tags'];
-
-  /**
-   * @param isTransactional the transaction of a step stored it. If it is lost, so is what the step wrote
-   * @param before as far as it is needed: for its messages, sub-sagas and tags, or since this one may not be put back
-   */
-  constructor(
-    made: MadeCheckpoint,
-    readonly isTransactional: boolean,
-    readonly before: KnownCheckpoint | undefined,
-  ) {
-    this.id = made.id;
-    this.epoch = made.epoch;
-    this.number = made.number;
-    this.state = made.state;
-    this.failedAttempt = made.failedAttempt;
-    this.step = made.step;
-    this.release = made.release;
-    this.lock = made.lock;
-    this.parent = made.parent;
-    this.starts = made.starts;
-    this.messages = made.messages;
-    this.tags = made.tags;
-  }
-}
-
 /** A start that was acknowledged. */
 export interface KnownStart {
   readonly saga: NewSaga;
@@ -68,7 +29,8 @@ export class KnownSaga {
   start: KnownStart | undefined;
   /** The last claim. */
   claimed: StoredSaga | undefined;
-  last: KnownCheckpoint | undefined;
+  /** The last checkpoint that was acknowledged. */
+  last: MadeCheckpoint | undefined;
   bytes = ENTRY_BYTES;
   isForgotten = false;
 
@@ -113,7 +75,11 @@ export class RecentSagas {
     const entry = this.touch(made.id);
     const { last } = entry;
     const isReplaced = last !== undefined && !isTransactional && isPlain(last);
-    entry.last = new KnownCheckpoint(made, isTransactional, isReplaced ? last.before : last);
+    made.isTransactional = isTransactional;
+    made.before = isReplaced ? last.before : last;
+    // Of the run, which may have ended.
+    made.elapsed = undefined;
+    entry.last = made;
     this.add(entry, isReplaced ? made.size : made.size + CHECKPOINT_BYTES);
   }
 
@@ -178,6 +144,6 @@ export class RecentSagas {
 }
 
 /** The state of the next checkpoint has all that this one has. */
-function isPlain({ isTransactional, messages, starts, tags }: KnownCheckpoint): boolean {
+function isPlain({ isTransactional, messages, starts, tags }: MadeCheckpoint): boolean {
   return !isTransactional && messages === undefined && starts === undefined && tags === undefined;
 }
