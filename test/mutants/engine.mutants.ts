@@ -256,7 +256,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'believe an answer that a clock gave before it was set back',
     find: 'if (sentAt < this.lowered) return;',
-    replace: 'if (sentAt < -this.lowered) return;',
+    replace: 'if (sentAt < this.lowered - 3_600_000) return;',
     killers: [specs('store-clock')],
   },
   {
