@@ -18,8 +18,8 @@ export const RESCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take the lease from a worker in the middle of an attempt to move another step',
-    find: 'if (busy.length > 0) {\n    throw new SagaStateError(\n      `Step',
-    replace: 'if (busy.length < 0) {\n    throw new SagaStateError(\n      `Step',
+    find: "if (busy.length > 0) throw refusedStep('rescheduled now'",
+    replace: "if (busy.length < 0) throw refusedStep('rescheduled now'",
     killers: [specs('operate/reschedule')],
   },
   {

@@ -6,14 +6,14 @@ const killers = [specs('operate/ways-out')];
 export const WAY_OUT_MUTANTS: readonly Mutant[] = [
   {
     name: 'cancel a saga whose step has begun, against unlessBegun',
-    find: 'if (!isSkipped && hasBegun(recorded)) {',
-    replace: 'if (isSkipped && hasBegun(recorded)) {',
+    find: 'if (!isSkipped && hasBegun(recorded))',
+    replace: 'if (isSkipped && hasBegun(recorded))',
     killers,
   },
   {
     name: 'cancel a saga whose worker may have begun the step, against unlessBegun',
-    find: "if (!mayRun.some(({ kind, node }) => kind === 'run' && node.name === step)) return;",
-    replace: 'if (mayRun.length >= 0) return;',
+    find: "if (mayRun.some(({ kind, node }) => kind === 'run' && node.name === step))",
+    replace: 'if (mayRun.length < 0)',
     killers,
   },
   {

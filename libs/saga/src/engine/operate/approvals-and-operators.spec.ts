@@ -14,8 +14,8 @@ import {
   retryEdit,
   skipEdit,
   undoEdit,
+  rescheduleEdit,
 } from './operator-edits.js';
-import { rescheduleEdit } from './reschedule-edit.js';
 import { abandonEdit, completeEdit, retryNowEdit } from './way-out-edits.js';
 
 const NOW = 5_000;

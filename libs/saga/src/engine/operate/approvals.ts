@@ -7,6 +7,7 @@ import { isTerminal, stepState } from '../../machine/saga-state.js';
 import { isDecision } from '../ports/operation.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
+import { refusedStep } from './refusals.js';
 
 /** A decision as it is stored: the payload of its signal. */
 export interface StoredDecision extends ApprovalDecision {
@@ -39,23 +40,17 @@ export function decisionEdit(
   const pending = saga.signals?.find((signal) => signal.name === name);
   if (pending?.messageId === messageId) return undefined; // an answer that was lost
   checkApproval(saga, graph, step);
-  const call = decision.approved ? 'approved' : 'rejected';
+  const refuse = (why: string) => refusedStep(decision.approved ? 'approved' : 'rejected', step, saga, why);
   const { status, rollbackTo } = saga.state;
   if (isTerminal(status) || (status === 'compensating' && rollbackTo === undefined))
-    throw new SagaStateError(`Step '${step}' of saga ${saga.id} cannot be ${call}: the saga is ${status}.`);
+    throw refuse(`the saga is ${status}`);
   if (pending) {
     const { approved, by } = JSON.parse(pending.payload!) as StoredDecision;
-    throw new SagaStateError(
-      `Step '${step}' of saga ${saga.id} cannot be ${call}: ${by} has already ${approved ? 'approved' : 'rejected'} it.`,
-    );
+    throw refuse(`${by} has already ${approved ? 'approved' : 'rejected'} it`);
   }
   const { status: stands, wait } = stepState(saga.state, step);
-  if (wait?.takenSignal !== undefined)
-    throw new SagaStateError(
-      `Step '${step}' of saga ${saga.id} cannot be ${call}: it was already approved, and is ${stands}.`,
-    );
-  if (stands !== 'pending' && stands !== 'waiting')
-    throw new SagaStateError(`Step '${step}' of saga ${saga.id} cannot be ${call}: it is ${stands}.`);
+  if (wait?.takenSignal !== undefined) throw refuse(`it was already approved, and is ${stands}`);
+  if (stands !== 'pending' && stands !== 'waiting') throw refuse(`it is ${stands}`);
   // That of a wait that has begun, as the list of tasks shows it. A deploy changes those that begin later.
   const { quorum = 1 } = wait ?? graph?.steps.get(step)?.wait ?? {};
   const approvals = decision.approved && quorum > 1 ? approvalsWith(saga, step, decision, quorum) : undefined;
@@ -86,10 +81,8 @@ function approvalsWith(
 ): Approved[] {
   const before = approvalsOf(saga, step);
   if (!before.some(({ by }) => by === decision.by)) return [...before, decision];
-  throw new SagaStateError(
-    `Step '${step}' of saga ${saga.id} cannot be approved: ${decision.by} has already approved it. ` +
-      `It requires the approval of ${quorum} different operators, and has ${before.length}.`,
-  );
+  const has = `It requires the approval of ${quorum} different operators, and has ${before.length}`;
+  throw refusedStep('approved', step, saga, `${decision.by} has already approved it. ${has}`);
 }
 
 function checkApproval({ id, ...saga }: StoredSaga, graph: SagaGraph | undefined, step: string): void {

@@ -19,7 +19,7 @@ import { liveState } from '../ports/live-state.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { decisionEdit } from './approvals.js';
-import { mayBeMarked } from './edited.js';
+import { mayBeMarked } from './edit-by-events.js';
 import { keepRedacted } from './keep-redacted.js';
 import type { OperatorCall } from './operator-calls.js';
 import {
@@ -31,8 +31,8 @@ import {
   retryEdit,
   skipEdit,
   undoEdit,
+  rescheduleEdit,
 } from './operator-edits.js';
-import { rescheduleEdit } from './reschedule-edit.js';
 import {
   abandonable,
   abandonEdit,

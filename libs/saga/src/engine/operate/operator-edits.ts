@@ -1,5 +1,5 @@
 import { type SagaGraph, sagaLabel, startsSaga, stepOfKey } from '../../definition/graph/saga-graph.js';
-import { SagaStateError } from '../../errors.js';
+import { type SagaStateError, SagaValidationError } from '../../errors.js';
 import { decide, dueWhenLost } from '../../machine/decide.js';
 import { isDropped, isUndecided, pivotPassed } from '../../machine/predicates.js';
 import { barredPivots, isPartlyCompensated } from '../../machine/pivots.js';
@@ -13,11 +13,18 @@ import {
   needsOperator,
   type StepState,
   stepState,
+  awaitsChild,
+  awaitsSlot,
 } from '../../machine/saga-state.js';
 import { graphUnknownHere } from '../ports/handler-calls.js';
-import { doesNotFit, edited, type OperatorEdit, withPendingSignals } from './edited.js';
-import { checkUnbegun } from './check-unbegun.js';
+import { edited, type OperatorEdit, withPendingSignals } from './edit-by-events.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
+import { graphMissing, refused, refusedStep } from './refusals.js';
+import { hasBegun } from '../../machine/missing-code.js';
+import { rescheduleable, timedWaitOf } from '../../machine/reschedule.js';
+import { liveState } from '../ports/live-state.js';
+import { startTimeOf } from '../../machine/turn.js';
+import { attemptsOf, inProgress } from './way-out-edits.js';
 
 /**
  * Stops and compensates. While a worker holds the saga, it is asked to: what is in progress settles first. Refused while
@@ -34,10 +41,11 @@ export const cancelEdit: OperatorEdit<{ reason?: string; unlessBegun?: string }>
   if (edit === undefined && saga.state.pendingRollback === undefined) return undefined;
   const pivot = graph && undecidedPivotOf(saga, graph, now);
   if (pivot === undefined) return edit;
-  throw new SagaStateError(
-    `Saga ${saga.id} (${saga.name}) cannot be cancelled now: the outcome of its pivot '${pivot}' is not known ` +
-      `yet. If it completes, the saga only goes forward; if it fails, the saga can be cancelled. Repeat the call then, or pause ` +
-      `the saga first.`,
+  throw refused(
+    'cancelled now',
+    saga,
+    `the outcome of its pivot '${pivot}' is not known yet. If it completes, the saga only goes forward; if it fails, the ` +
+      `saga can be cancelled. Repeat the call then, or pause the saga first`,
   );
 };
 
@@ -50,21 +58,14 @@ export const requestCancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph
   const isFull = (to: { rollbackTo?: string } | undefined) => to !== undefined && to.rollbackTo === undefined;
   const isOnItsWay = status === 'compensating' ? rollbackTo === undefined : status === 'running';
   if (isOnItsWay && (status === 'compensating' || isFull(pendingRollback))) return undefined;
-  if (isTerminal(status) || heldPhase === 'compensating') throw doesNotFit('cancelled', saga);
-  if (graph && pivotPassed(graph, saga.state)) {
-    throw new SagaStateError(
-      `Saga ${saga.id} (${saga.name}) cannot be cancelled: it has passed its pivot, and only goes forward.`,
-    );
-  }
+  if (isTerminal(status) || heldPhase === 'compensating') throw refused('cancelled', saga);
+  if (graph && pivotPassed(graph, saga.state))
+    throw refused('cancelled', saga, 'it has passed its pivot, and only goes forward');
   // Also of a worker whose lease ran out: what it was doing must be found to be unknown before anything is undone.
   if (saga.lockedBy !== undefined) return { requestCancel: { reason } };
   const known = graph ?? graphUnknownHere(saga);
-  if (!known && mayHaveActed(saga)) {
-    throw new SagaStateError(
-      `Saga ${saga.id} cannot be cancelled here: this process does not have ${sagaLabel(saga)}, and therefore cannot determine ` +
-        `whether it has passed a pivot. Cancel it in a process that has it.`,
-    );
-  }
+  if (!known && mayHaveActed(saga))
+    throw refused('cancelled here', saga, graphMissing(saga, 'whether it has passed a pivot'));
   return edited(saga, known, now, { type: 'cancelled', reason, now });
 };
 
@@ -96,7 +97,7 @@ function undecidedPivotOf(saga: StoredSaga, graph: SagaGraph, now: number): stri
 /** Stops at once and compensates nothing; a worker that holds the saga is fenced off. */
 export const abortEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
   if (saga.state.status === 'aborted') return undefined; // an answer that was lost
-  if (isTerminal(saga.state.status)) throw doesNotFit('aborted', saga);
+  if (isTerminal(saga.state.status)) throw refused('aborted', saga);
   return edited(saga, graph, now, { type: 'aborted', reason });
 };
 
@@ -104,7 +105,7 @@ export const abortEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, {
 export const pauseEdit: OperatorEdit<object | void> = (saga, graph, now) => {
   const { status } = saga.state;
   if (status === 'paused' || saga.pauseRequested) return undefined; // it is, or will be
-  if (isSettled(status)) throw doesNotFit('paused', saga);
+  if (isSettled(status)) throw refused('paused', saga);
   // Also of a worker whose lease ran out: what it was doing is found out by who takes it over.
   if (saga.lockedBy !== undefined) return { requestPause: true };
   return edited(saga, graph, now, { type: 'paused' });
@@ -114,13 +115,10 @@ export const pauseEdit: OperatorEdit<object | void> = (saga, graph, now) => {
 export const resumeEdit: OperatorEdit<object | void> = (saga, graph, now) => {
   const { status } = saga.state;
   if (status === 'paused') return edited(saga, graph, now, { type: 'unpaused' });
-  if (saga.pauseRequested && !isSettled(status)) {
-    throw new SagaStateError(
-      `Saga ${saga.id} (${saga.name}) cannot be resumed yet: its running steps have not ended. ` +
-        `Repeat the call when they have ended and its status is paused.`,
-    );
-  }
-  throw doesNotFit('resumed', saga);
+  if (!saga.pauseRequested || isSettled(status)) throw refused('resumed', saga);
+  const why =
+    'its running steps have not ended. Repeat the call when they have ended and its status is paused';
+  throw refused('resumed yet', saga, why);
 };
 
 /** Undoes a saga that completed, by its own compensations. */
@@ -128,26 +126,18 @@ export const undoEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { 
   const { status, heldPhase, failure } = saga.state;
   const rollsBack = status === 'compensated' || status === 'compensating' || heldPhase === 'compensating';
   if (rollsBack && failure?.kind === 'undone') return undefined; // on its way, or done
-  if (status !== 'completed') throw doesNotFit('undone', saga);
-  if (!graph) {
-    throw new SagaStateError(
-      `Saga ${saga.id} cannot be undone here: this process does not have ${sagaLabel(saga)}, and therefore cannot determine whether ` +
-        `it has passed a pivot. Undo it in a process that has it.`,
-    );
-  }
-  if (pivotPassed(graph, saga.state)) {
-    throw new SagaStateError(
-      `Saga ${saga.id} (${saga.name}) cannot be undone: it has passed its pivot, and nothing is compensated after a pivot.`,
-    );
-  }
+  if (status !== 'completed') throw refused('undone', saga);
+  if (!graph) throw refused('undone here', saga, graphMissing(saga, 'whether it has passed a pivot'));
+  if (pivotPassed(graph, saga.state))
+    throw refused('undone', saga, 'it has passed its pivot, and nothing is compensated after a pivot');
   return edited(saga, graph, now, { type: 'undone', reason });
 };
 
 /** Tries again what failed permanently, with a full budget of attempts. */
 export const retryEdit: OperatorEdit<{ step?: string }> = (saga, graph, now, { step }) => {
-  if (!needsOperator(saga.state.status)) throw doesNotFit('retried', saga);
+  if (!needsOperator(saga.state.status)) throw refused('retried', saga);
   if (step !== undefined && !permanentlyFailed(saga, graph).includes(step)) {
-    throw stepDoesNotFit('retried', step, saga, permanentlyFailed(saga, graph));
+    throw notFailed('retried', step, saga, permanentlyFailed(saga, graph));
   }
   checkDirection(saga, graph, step);
   return edited(saga, graph, now, { type: 'retried', step });
@@ -159,9 +149,11 @@ function checkDirection(saga: StoredSaga, graph: SagaGraph | undefined, step: st
   const barred = barredPivots(graph, saga.state);
   const asked = step === undefined ? permanentlyFailed(saga, graph) : [step];
   if (asked.length === 0 || !asked.every((name) => barred.includes(name))) return;
-  throw new SagaStateError(
-    `Saga ${saga.id} (${saga.name}) cannot be retried: the pivot '${barred[0]}' would lead forward, but another step was ` +
-      `skipped as compensated. Skip '${barred[0]}' as well to roll back, or abort the saga.`,
+  throw refused(
+    'retried',
+    saga,
+    `the pivot '${barred[0]}' would lead forward, but another step was skipped as compensated. Skip '${barred[0]}' as well ` +
+      `to roll back, or abort the saga`,
   );
 }
 
@@ -172,9 +164,9 @@ export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
   now,
   { step, result },
 ) => {
-  if (!needsOperator(saga.state.status)) throw doesNotFit('skipped', saga);
+  if (!needsOperator(saga.state.status)) throw refused('skipped', saga);
   const steps = permanentlyFailed(saga, graph);
-  if (!steps.includes(step)) throw stepDoesNotFit('skipped', step, saga, steps);
+  if (!steps.includes(step)) throw notFailed('skipped', step, saga, steps);
   return edited(saga, graph, now, { type: 'operator-skipped', step, result });
 };
 
@@ -200,14 +192,78 @@ function isFailed({ status, items }: StepState): boolean {
   return status === 'failed' && items === undefined;
 }
 
-function stepDoesNotFit(
-  call: string,
-  step: string,
-  { id, state }: StoredSaga,
-  steps: string[],
-): SagaStateError {
-  return new SagaStateError(
-    `Step '${step}' of saga ${id} cannot be ${call}: it is ${stepState(state, step).status}. ` +
-      `The saga is stuck at: ${[...new Set(steps)].join(', ') || 'no step'}.`,
-  );
+function notFailed(call: string, step: string, saga: StoredSaga, steps: string[]): SagaStateError {
+  const { status } = stepState(saga.state, step);
+  const stuckAt = [...new Set(steps)].join(', ') || 'no step';
+  return refusedStep(call, step, saga, `it is ${status}. The saga is stuck at: ${stuckAt}`);
+}
+
+/**
+ * Refuses a cancellation once this step has begun, or may have. A worker that holds the saga may have begun all that is
+ * due, and begins what is due until it renews its lease, and learns of the cancellation. A step that was skipped, or is to
+ * happen again after a return to a savepoint, has not begun.
+ * @throws SagaStateError if the step has begun, or may have
+ * @throws SagaValidationError if the saga has no such step
+ */
+function checkUnbegun(saga: StoredSaga, graph: SagaGraph | undefined, now: number, step: string): void {
+  const { state } = saga;
+  // What has ended is refused by the cancellation itself.
+  if (isTerminal(state.status)) return;
+  if (!graph)
+    throw refused('cancelled here', saga, graphMissing(saga, `whether its step '${step}' has begun`));
+  if (!graph.steps.has(step)) {
+    throw new SagaValidationError(
+      `cancel(): unlessBegun is '${step}', and ${sagaLabel(saga)} has no such step. Its steps: ${[...graph.steps.keys()].join(', ')}.`,
+    );
+  }
+  const recorded = stepState(state, step);
+  const isSkipped = recorded.status === 'skipped';
+  if (!isSkipped && hasBegun(recorded))
+    throw refused('cancelled', saga, `its step '${step}' has begun, and is ${recorded.status}`);
+  if (saga.lockedBy === undefined) return;
+  const until = Math.max(now, saga.dueAt ?? now);
+  const mayRun = dueWhenLost(graph, withPendingSignals(graph, state, saga, now), until);
+  if (mayRun.some(({ kind, node }) => kind === 'run' && node.name === step))
+    throw refused('cancelled', saga, `a worker runs it, and may have begun its step '${step}'`);
+}
+
+/** Moves the end of a delay, of a wait, or of the time before the next attempt; `at`: not before now. */
+export const rescheduleEdit: OperatorEdit<{ step: string; at: (now: number) => number }> = (
+  saga,
+  graph,
+  now,
+  { step, at },
+) => {
+  const { status } = saga.state;
+  if (!isInProgress(status) && status !== 'paused') throw refused('rescheduled', saga);
+  const busy = graph && saga.lockedBy !== undefined ? attemptsOf(liveState(saga, graph, now)) : [];
+  if (busy.includes(step) || timedWaitOf(saga.state, step) === undefined)
+    throw notWaiting(saga, step, busy.includes(step), now);
+  // Its worker would lose the lease, and those with it.
+  if (busy.length > 0) throw refusedStep('rescheduled now', step, saga, inProgress(busy));
+  return edited(saga, graph, now, { type: 'rescheduled', step, at: Math.max(now, at(now)) });
+};
+
+function notWaiting(saga: StoredSaga, step: string, isBusy: boolean, now: number): SagaStateError {
+  const { state } = saga;
+  const known = stepState(state, step);
+  const startsAt = startTimeOf(state, now);
+  if (startsAt !== undefined && known.status === 'pending') {
+    const why =
+      `its saga starts at ${new Date(startsAt).toISOString()}, and until then it waits for no time. To start at another ` +
+      `time, cancel the saga and start it again`;
+    return refusedStep('rescheduled', step, saga, why);
+  }
+  const does = isBusy
+    ? 'an attempt is in progress'
+    : awaitsChild(known)
+      ? `it waits for saga ${known.child!.id}`
+      : known.permit !== undefined
+        ? 'it waits for its rate limit'
+        : awaitsSlot(known)
+          ? 'it waits for a slot of its concurrency'
+          : `it is ${known.status}`;
+  const others = rescheduleable(state).filter((other) => other !== step);
+  const couldBe = `It could be: ${others.join(', ') || 'no step'}`;
+  return refusedStep('rescheduled', step, saga, `${does}, and waits for no time. ${couldBe}`);
 }

@@ -2,7 +2,7 @@ import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
 import { INITIAL, PENDING, type StepState } from '../../machine/saga-state.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
-import { rescheduleEdit } from './reschedule-edit.js';
+import { rescheduleEdit } from './operator-edits.js';
 
 const graph = graphOf(stepOf('pay', { delay: 1_000 }));
 const delayed = { status: 'waiting', retryAt: 9_000 } as const;

@@ -1,12 +1,6 @@
-import {
-  leavesNothing,
-  nodeOf,
-  type SagaGraph,
-  sagaLabel,
-  stepOfKey,
-} from '../../definition/graph/saga-graph.js';
+import { leavesNothing, nodeOf, type SagaGraph, stepOfKey } from '../../definition/graph/saga-graph.js';
 import type { SerializedError } from '../../definition/types/saga-failure.js';
-import { SagaStateError } from '../../errors.js';
+import type { SagaStateError } from '../../errors.js';
 import { decide } from '../../machine/decide.js';
 import { backsOff, isDropped, isLostAttempt } from '../../machine/predicates.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
@@ -22,7 +16,8 @@ import { stepsOfKinds } from '../../machine/step-map.js';
 import { liveState } from '../ports/live-state.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
-import { doesNotFit, edited, type OperatorEdit } from './edited.js';
+import { graphMissing, refused, refusedStep } from './refusals.js';
+import { edited, type OperatorEdit } from './edit-by-events.js';
 
 /**
  * The ways out of a saga that hangs: its worker holds the lease and waits for a method that does not end, or a step waits for
@@ -67,11 +62,8 @@ export const completeEdit: OperatorEdit<WayOut & { result?: string }> = (
   const live = liveState(saga, graph, now);
   const step = stepState(live, key);
   const { active, status, child } = step;
-  if (awaitsChild(step)) {
-    throw new SagaStateError(
-      `Step '${key}' of saga ${saga.id} cannot be completed: it waits for saga ${child!.id}. Act on that saga.`,
-    );
-  }
+  if (awaitsChild(step))
+    throw refusedStep('completed', key, saga, `it waits for saga ${child!.id}. Act on that saga`);
   const open = completable(graph, live);
   if (!active && !open.includes(key))
     throw notInProgress('completed', key, saga, [...attemptsOf(live), ...open]);
@@ -89,29 +81,30 @@ export const completeEdit: OperatorEdit<WayOut & { result?: string }> = (
 /** What backs off makes its next attempt at once. */
 export const retryNowEdit: OperatorEdit<{ step?: string }> = (saga, graph, now, { step }) => {
   const { state } = saga;
-  if (!isInProgress(state.status)) throw doesNotFit('retried now', saga);
+  if (!isInProgress(state.status)) throw refused('retried now', saga);
   const waiting = backingOff(state);
   if (
     step === undefined
       ? waiting.length === 0
       : !waiting.some((key) => key === step || stepOfKey(key) === step)
   ) {
-    throw new SagaStateError(
-      `${step === undefined ? `Saga ${saga.id} (${saga.name})` : `Step '${step}' of saga ${saga.id}`} cannot be retried now: ` +
-        `no failed attempt waits for its next one${waiting.length > 0 ? ` but those of: ${waiting.join(', ')}` : ''}.`,
-    );
+    const others = waiting.length > 0 ? ` but those of: ${waiting.join(', ')}` : '';
+    const why = `no failed attempt waits for its next one${others}`;
+    throw step === undefined
+      ? refused('retried now', saga, why)
+      : refusedStep('retried now', step, saga, why);
   }
   if (saga.lockedBy !== undefined) {
     const busy = attemptsOf(liveState(saga, graphFor('retried now', saga, graph), now));
-    if (busy.length > 0) {
-      throw new SagaStateError(
-        `Saga ${saga.id} (${saga.name}) cannot be retried now: attempts are in progress: ${busy.join(', ')}. ` +
-          `Repeat the call when they have ended, or abandon them.`,
-      );
-    }
+    if (busy.length > 0) throw refused('retried now', saga, inProgress(busy));
   }
   return edited(saga, graph, now, { type: 'retried', step });
 };
+
+/** Why a call waits for these attempts, for the error that refuses it. */
+export function inProgress(busy: readonly string[]): string {
+  return `attempts are in progress: ${busy.join(', ')}. Repeat the call when they have ended, or abandon them`;
+}
 
 /** The steps, and items, that have failed and wait for another attempt. */
 export function backingOff(state: SagaState): string[] {
@@ -168,10 +161,10 @@ function takenAway(
     return !idempotent && probe === undefined && stepState(live, key).status === 'running';
   });
   if (lost.length > 0 && !force) {
-    throw new SagaStateError(
-      `Step '${step}' of saga ${saga.id} cannot be ${call}: the saga's worker loses its lease by it, and the at-most-once step ` +
-        `'${lost.join("', '")}' is in progress, too. Its outcome would be unknown. Repeat the call when it has ended, or with force.`,
-    );
+    const why =
+      `the saga's worker loses its lease by it, and the at-most-once step '${lost.join("', '")}' is in progress, too. ` +
+      `Its outcome would be unknown. Repeat the call when it has ended, or with force`;
+    throw refusedStep(call, step, saga, why);
   }
   const after: SagaEvent[] = [...events];
   if (others.length > 0) after.push({ type: 'interrupted', now });
@@ -183,24 +176,20 @@ function takenAway(
 
 function graphFor(call: string, saga: StoredSaga, graph: SagaGraph | undefined): SagaGraph {
   const { status } = saga.state;
-  if (!isInProgress(status)) throw doesNotFit(call, saga);
+  if (!isInProgress(status)) throw refused(call, saga);
   if (graph) return graph;
-  throw new SagaStateError(
-    `Saga ${saga.id} cannot be ${call} here: this process does not have ${sagaLabel(saga)}, and therefore cannot determine what is in ` +
-      `progress. Make the call in a process that has it.`,
-  );
+  throw refused(`${call} here`, saga, graphMissing(saga, 'what is in progress'));
 }
 
 function notInProgress(
   call: string,
   step: string,
-  { id, state }: StoredSaga,
+  saga: StoredSaga,
   keys: readonly string[],
 ): SagaStateError {
-  const { status } = stepState(state, step);
-  return new SagaStateError(
-    `Step '${step}' of saga ${id} cannot be ${call}: it is ${status}, and ` +
-      `${call === 'abandoned' ? 'no attempt of it is in progress' : 'it is neither in progress nor waiting'}. ` +
-      `It could be: ${[...new Set(keys)].join(', ') || 'no step'}.`,
-  );
+  const { status } = stepState(saga.state, step);
+  const lacks =
+    call === 'abandoned' ? 'no attempt of it is in progress' : 'it is neither in progress nor waiting';
+  const couldBe = [...new Set(keys)].join(', ') || 'no step';
+  return refusedStep(call, step, saga, `it is ${status}, and ${lacks}. It could be: ${couldBe}`);
 }

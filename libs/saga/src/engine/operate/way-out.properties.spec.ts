@@ -21,10 +21,16 @@ import { liveState } from '../ports/live-state.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { type AllowedCall, allowedCalls, CALL_RULES, isAccepted } from './call-rules.js';
-import { edited } from './edited.js';
+import { edited } from './edit-by-events.js';
 import type { CallValues } from './operator-calls.js';
-import { cancelEdit, permanentlyFailed, resumeEdit, retryEdit, skipEdit } from './operator-edits.js';
-import { rescheduleEdit } from './reschedule-edit.js';
+import {
+  cancelEdit,
+  permanentlyFailed,
+  resumeEdit,
+  retryEdit,
+  skipEdit,
+  rescheduleEdit,
+} from './operator-edits.js';
 import {
   abandonEdit,
   attemptsOf,

@@ -3,7 +3,7 @@ import { awaitsReply, awaitsSignal, isInProgress, type SagaState } from '../../m
 import { KIND, TIMED } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/step-map.js';
 import { refusalIn } from '../operate/approvals.js';
-import { nextSignal } from '../operate/next-signal.js';
+import { nextSignal } from '../operate/edit-by-events.js';
 import type { StoredSignal } from '../ports/stored-saga.js';
 import type { RunRecord } from './run-record.js';
 import type { SagaRunPorts } from './saga-run-ports.js';

@@ -1,18 +1,19 @@
-import { type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
-import { SagaStateError } from '../../errors.js';
+import { graphMissing, refusedStep } from './refusals.js';
+import type { SagaGraph } from '../../definition/graph/saga-graph.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
+import { type SagaState, isTerminal, stepState } from '../../machine/saga-state.js';
+import { isReply, stepAwaiting } from '../../machine/waits.js';
+import type { StoredSignal, StoredSaga } from '../ports/stored-saga.js';
+import { refusalIn } from './approvals.js';
 import { decide } from '../../machine/decide.js';
 import { describeStep } from '../../machine/describe-step.js';
 import { evolve } from '../../machine/evolve.js';
 import { follow, type Followed } from '../../machine/follow.js';
-import type { SagaEvent } from '../../machine/saga-event.js';
-import { isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
 import { KIND } from '../../machine/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/step-map.js';
 import { graphUnknownHere } from '../ports/handler-calls.js';
 import { startTimeOf } from '../../machine/turn.js';
 import type { Edit } from '../ports/saga-store.js';
-import type { StoredSaga } from '../ports/stored-saga.js';
-import { nextSignal } from './next-signal.js';
 
 /**
  * What each of an operator's calls does to a saga: an edit under its row's lock, or SagaStateError naming the
@@ -80,14 +81,16 @@ function checkApprovals(saga: StoredSaga, graph: SagaGraph | undefined, after: S
   for (const [name, { status }] of ownStepsOfKinds(after.steps, KIND.completed)) {
     if (status !== 'completed' || stepState(saga.state, name).status === 'completed') continue;
     if (mayBeMarked(saga, graph, name)) continue;
-    throw new SagaStateError(
-      `Step '${name}' of saga ${saga.id} cannot be marked as completed${
-        graph
-          ? ': it is an approval, and was not approved. Call approve() or reject(); if it has failed, call retry() first.'
-          : ` here: this process does not have ${sagaLabel(saga)}, and therefore cannot determine whether the step is an ` +
-            `approval. Make the call in a process that has it.`
-      }`,
-    );
+    if (!graph)
+      throw refusedStep(
+        'marked as completed here',
+        name,
+        saga,
+        graphMissing(saga, 'whether the step is an approval'),
+      );
+    const why =
+      'it is an approval, and was not approved. Call approve() or reject(); if it has failed, call retry() first';
+    throw refusedStep('marked as completed', name, saga, why);
   }
 }
 
@@ -114,10 +117,24 @@ export function withPendingSignals(
   return state;
 }
 
-export function doesNotFit(call: string, { id, name, state }: StoredSaga): SagaStateError {
-  const doing =
-    state.heldPhase === undefined
-      ? ''
-      : `, while ${state.heldPhase === 'compensating' ? 'compensating' : 'going forward'}`;
-  return new SagaStateError(`Saga ${id} (${name}) cannot be ${call}: it is ${state.status}${doing}.`);
+/** The first of these, which are in order, that a step of this state waits for and that was not taken before. */
+export function nextSignal(
+  graph: SagaGraph,
+  state: SagaState,
+  signals: readonly StoredSignal[],
+  now: number,
+): SagaEvent | undefined {
+  const { lastTakenSignals = {} } = state;
+  for (const signal of signals) {
+    const { name, number } = signal;
+    const taker = number > (lastTakenSignals[name] ?? 0) ? stepAwaiting(graph, state, name) : undefined;
+    if (taker !== undefined)
+      return isReply(state, taker) ? { type: 'reply-received', name, number } : eventOf(signal, now);
+  }
+  return undefined;
+}
+
+function eventOf({ name, number, payload }: StoredSignal, now: number): SagaEvent {
+  const error = refusalIn(name, payload);
+  return error ? { type: 'refused', name, number, error, now } : { type: 'signalled', name, number, payload };
 }
