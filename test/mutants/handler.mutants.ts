@@ -6,8 +6,8 @@ const killers = [specs('handler-calls', 'machine/sub-sagas'), specs('sagas/remot
 export const HANDLER_MUTANTS: readonly Mutant[] = [
   {
     name: 'give a remote step the results of the saga in which its handler ran',
-    find: 'result: handlerResult(handler, child)',
-    replace: 'result: resultsText(child.state)',
+    find: ': handlerResult(handler, child)',
+    replace: ': resultsText(child.state)',
     killers,
   },
   {
@@ -49,7 +49,7 @@ export const HANDLER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'undo a handler only where it is known',
-    in: 'ChildSagas.undo',
+    in: 'RunChildren.undo',
     find: 'graph ?? graphUnknownHere(saga)',
     replace: 'graph',
     killers: [specs('sagas/remote-steps')],

@@ -11,7 +11,6 @@ import type { SagaDefinitions } from './ports/saga-definitions.js';
 import type { SagaStore } from './ports/saga-store.js';
 import type { Lease } from './ports/stored-saga.js';
 import type { Wakeup } from './ports/wakeup.js';
-import { ChildSagas } from './run/child-sagas.js';
 import { SagaSchedules } from './schedule/saga-schedules.js';
 import type { SagaBindings } from './versions/saga-bindings.js';
 import { WakeupHandler } from './wakeup-handler.js';
@@ -85,9 +84,8 @@ export function buildParts(given: EnginePorts, sagas: readonly RunnableSaga[], o
   const schedules = new SagaSchedules(scheduled, { ...shared, maxPayloadBytes });
   const pauses = new StepPauses({ ...shared, changed: (names) => running.worker?.decideAgain(names) });
   if (options.worker) {
-    const children = new ChildSagas({ ...shared, edits });
     const listener = listenerFor(waiters, watchers);
-    const workerPorts = { ...shared, writers, children, pauses, listener };
+    const workerPorts = { ...shared, writers, edits, pauses, listener };
     running.worker = new Worker(sagas, { ...options, ...options.worker }, lease, workerPorts);
   }
   const { worker } = running;

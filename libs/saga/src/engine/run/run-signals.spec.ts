@@ -1,12 +1,9 @@
 import { resolveRetryPolicy } from '../../definition/options/retry-policy.js';
 import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
-import { gate, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
+import { CALM, gate, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
-
-/** A store whose errors are no outage, and refuse nothing. */
-const CALM = { isOutage: () => false, isTransient: () => false, refuses: () => false };
 
 const ONCE = resolveRetryPolicy({ attempts: 1 });
 
@@ -39,7 +36,6 @@ describe('what a saga was sent', () => {
         written.push(checkpoint);
         return 'saved';
       },
-      edit: async () => undefined,
       ...CALM,
     };
     const written: Checkpoint[] = [];

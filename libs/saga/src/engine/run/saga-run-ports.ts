@@ -1,12 +1,14 @@
 import type { SagaWriters } from '../write/saga-writers.js';
 import type { AttemptRunner } from '../attempt/attempt-runner.js';
-import type { ChildSagas } from './child-sagas.js';
 import type { Clock } from '../../shared/clock.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { RunReports } from './run-reports.js';
 import type { MadeCheckpoint } from '../write/made-checkpoint.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
+import type { SagaDefinitions } from '../ports/saga-definitions.js';
+import type { SagaEdits } from '../write/saga-edits.js';
 import type { SagaStore } from '../ports/saga-store.js';
+import type { StoreRetry } from '../write/store-retry.js';
 import type { FreeSlots, StepSlotStore } from '../ports/step-slots.js';
 import type { CheckpointResult } from '../ports/checkpoint.js';
 import type { KnownPauses } from '../ports/step-pause.js';
@@ -36,7 +38,8 @@ export interface SagaRunPorts {
   /** The store took so many milliseconds for a checkpoint. */
   readonly answered: (duration: number) => void;
   readonly store: Pick<SagaWriters, 'transact'> &
-    Pick<SagaStore, 'edit' | 'isOutage' | 'isTransient' | 'refuses'>;
+    Pick<SagaStore, 'edit' | 'ended' | 'isOutage' | 'isTransient' | 'refuses'>;
+  readonly retry: Pick<StoreRetry, 'run'>;
   /** Takes times from a rate limit. */
   readonly reserve: SagaStore['reserve'];
   readonly takeSlots: StepSlotStore['take'];
@@ -66,7 +69,9 @@ export interface SagaRunPorts {
   ) => Promise<Pick<StoredSaga, 'cancelRequested' | 'pauseRequested'> | undefined>;
   /** A step has reported something that is to be stored soon. */
   readonly reportSoon: () => void;
-  readonly children: ChildSagas;
+  readonly definitions: Pick<SagaDefinitions, 'latest' | 'checked'>;
+  /** Changes the sagas that steps have started. */
+  readonly edits: Pick<SagaEdits, 'edit'>;
   /** Claims soon: a checkpoint has made other sagas due. */
   readonly claimSoon: () => void;
   /** What a saga was sent and has not taken. */

@@ -1,18 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { v7 as uuidv7 } from 'uuid';
 import { SagaUnavailableError } from '../../errors.js';
 import { graphOf, sequenceOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING } from '../../machine/saga-state.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
-import { ChildSagas } from './child-sagas.js';
 import { systemClock } from '../../shared/clock.js';
 import { SagaRun } from './saga-run.js';
 import type { LeasedRun, SagaRunPorts } from './saga-run-ports.js';
-import { CHANCE, gate, log, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
+import { CALM, CHANCE, gate, log, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
-
-/** A store whose errors are no outage, and refuse nothing. */
-const CALM = { isOutage: () => false, isTransient: () => false, refuses: () => false };
 
 describe('what a transactional step committed', () => {
   test.each([
@@ -31,7 +26,6 @@ describe('what a transactional step committed', () => {
           written.push(checkpoint);
           return 'saved';
         },
-        edit: async () => undefined,
         ...CALM,
       },
     });
@@ -65,7 +59,7 @@ test('a transactional step that ends after the run has given the saga back is ro
       rolledBack.open();
     }
   };
-  const store = { transact, edit: async () => undefined, ...CALM };
+  const store = { transact, ...CALM };
   const run = runOf(SAGA, graph, book, { ...portsTo(written), store });
   const ended = run.advance();
   await started.passed;
@@ -110,7 +104,7 @@ test('no step starts that a transaction is about to make unnecessary', async () 
     await saved.passed;
     return 'saved' as const;
   };
-  const store = { transact, edit: async () => undefined, ...CALM };
+  const store = { transact, ...CALM };
   const run = runOf(SAGA, graph, invoke, { ...portsTo([]), store, checkpoint });
   const ended = run.advance();
   await saving.passed;
@@ -130,7 +124,7 @@ test('a checkpoint that may have arrived but cannot be sent again at shutdown is
     tries += 1;
     throw new SagaUnavailableError('It is unknown whether the write was committed.');
   };
-  const store = { transact: undefined as never, edit: async () => undefined, ...CALM };
+  const store = { transact: undefined as never, ...CALM };
   const run = runOf(SAGA, sequenceOf(stepOf('book')), () => 'booked', { ...portsTo([]), store, checkpoint });
   expect(await run.advance()).toEqual({ type: 'fenced' });
   expect(tries).toBe(1);
@@ -147,15 +141,8 @@ describe('the outcome of a sub-saga', () => {
     const written: Checkpoint[] = [];
     let storedBefore: unknown;
     const bill = () => (storedBefore = written.at(-1)?.state.steps.get('ship')?.status);
-    const children = new ChildSagas({
-      store: { ended: async () => [ended] },
-      retry: { run: (call) => call() },
-      edits: { edit: async () => undefined },
-      storeClock: { now: () => 0 },
-      definitions: undefined as never,
-      newId: uuidv7,
-    });
-    const run = runOf({ ...SAGA, state }, graph, bill, { ...portsTo(written), children });
+    const store = { ...CALM, transact: undefined as never, ended: async () => [ended] };
+    const run = runOf({ ...SAGA, state }, graph, bill, { ...portsTo(written), store });
     expect(await run.advance()).toEqual({ type: 'settled' });
     expect(run.state.status).toBe('completed');
     expect(storedBefore).toBe('completed');
@@ -178,14 +165,13 @@ test('a step starts once what it waited for is recorded, whenever its delay is o
         recorded = state.steps.get('first')?.status ?? 'nothing';
         return 'saved';
       },
-      store: { transact: async () => 'saved', edit: async () => undefined, ...CALM },
+      store: { transact: async () => 'saved', ...CALM },
       reserve: async () => ({ times: [], now: 0 }),
       takeSlots: async (_limit, _holder, steps) => steps,
       freeSlots: async () => true,
       now: () => (now += pace),
       maxPayloadBytes: 1_000,
       asked: async () => undefined,
-      children: undefined as never,
       pendingSignals: async () => [],
       newId: () => randomUUID(),
       ...CHANCE,
@@ -213,14 +199,13 @@ test('a delay is recorded before it ends, so that the next worker can see that t
       recorded = state.steps.get('delayed')?.status;
       return 'saved';
     },
-    store: { transact: async () => 'saved', edit: async () => undefined, ...CALM },
+    store: { transact: async () => 'saved', ...CALM },
     reserve: async () => ({ times: [], now: 0 }),
     takeSlots: async (_limit, _holder, steps) => steps,
     freeSlots: async () => true,
     now: Date.now,
     maxPayloadBytes: 1_000,
     asked: async () => undefined,
-    children: undefined as never,
     pendingSignals: async () => [],
     newId: () => randomUUID(),
     ...CHANCE,
@@ -280,14 +265,13 @@ test('a cancellation that is found while the start of an at-most-once step is re
   const run = runOf(SAGA, graph, (method) => void called.push(method), {
     attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => 0, log }),
     checkpoint: async ({ cancelSeen }) => (cancelSeen ? 'saved' : 'cancelled'),
-    store: { transact: async () => 'saved', edit: async () => undefined, ...CALM },
+    store: { transact: async () => 'saved', ...CALM },
     reserve: async () => ({ times: [], now: 0 }),
     takeSlots: async (_limit, _holder, steps) => steps,
     freeSlots: async () => true,
     now: () => 0,
     maxPayloadBytes: 1_000,
     asked: async () => ({ cancelRequested: { reason: 'manual' } }),
-    children: undefined as never,
     pendingSignals: async () => [],
     newId: () => randomUUID(),
     ...CHANCE,
@@ -323,7 +307,7 @@ describe('a run whose lease may have run out', () => {
       (method) => void called.push(method),
       {
         ...portsTo([]),
-        store: { transact, edit: async () => undefined, ...CALM },
+        store: { transact, ...CALM },
         renew: async () => {
           run.leasedAt = systemClock.monotonic();
           run.fence();
@@ -407,8 +391,7 @@ test('a transactional step that is cancelled while its transaction begins is not
     written.push(await work(undefined as never));
     return 'saved';
   };
-  const none = () => false;
-  const store = { transact, edit: async () => undefined, isOutage: none, isTransient: none, refuses: none };
+  const store = { transact, ...CALM };
   const run = runOf(SAGA, graph, async (method) => void calls.push(method), { ...portsTo(written), store });
   const ended = run.advance();
   await asked.passed;

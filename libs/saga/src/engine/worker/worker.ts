@@ -87,6 +87,7 @@ export class Worker implements ClaimingWorker {
       store: {
         transact: (work) => writers.transact(work),
         edit: (target, change) => store.edit(target, change),
+        ended: (ids) => store.ended(ids),
         isOutage: (error) => store.isOutage(error),
         isTransient: (error) => store.isTransient(error),
         refuses: (error) => store.refuses(error),
