@@ -1,7 +1,13 @@
 import { ConfigurableModuleBuilder, type DynamicModule } from '@nestjs/common';
 import { adminControllers } from './admin-controllers.js';
-import { guardsOf, pathOf, type SagaAdminModuleOptions, type SagaAdminRoutes } from './admin.options.js';
-import { ADMIN_OPTIONS, ADMIN_ROUTES } from './admin.tokens.js';
+import {
+  ADMIN_OPTIONS,
+  ADMIN_ROUTES,
+  guardsOf,
+  pathOf,
+  type SagaAdminModuleOptions,
+  type SagaAdminRoutes,
+} from './admin.options.js';
 
 /** All options of routes. Nest takes any other for an option of the module. */
 export const ROUTES: { readonly [K in keyof Required<SagaAdminRoutes>]: SagaAdminRoutes[K] | undefined } = {

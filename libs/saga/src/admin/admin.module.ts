@@ -7,8 +7,12 @@ import {
   ROUTES,
   type SagaAdminModuleAsyncOptions,
 } from './admin.module-definition.js';
-import type { SagaAdminModuleOptions, SagaAdminRoutes } from './admin.options.js';
-import { ADMIN_OPTIONS, ADMIN_ROUTES } from './admin.tokens.js';
+import {
+  ADMIN_OPTIONS,
+  ADMIN_ROUTES,
+  type SagaAdminModuleOptions,
+  type SagaAdminRoutes,
+} from './admin.options.js';
 import { AdminRuntime } from './admin.runtime.js';
 import { DashboardFiles } from './dashboard-files.js';
 import { SagaRates } from './saga-rates.js';

@@ -7,11 +7,11 @@ import {
   type OptionTable,
   withDefault,
 } from '../definition/options/option-reader.js';
-import type { CallName } from '../engine/ports/call-table.js';
 import { withoutProblems } from '../definition/options/read-options.js';
+import type { CallName } from '../engine/ports/call-table.js';
+import { SagaConfigurationError } from '../errors.js';
 import type { Report } from '../shared/diagnostic.js';
 import { shown } from '../shared/shown-value.js';
-import { SagaConfigurationError } from '../errors.js';
 
 /** An action that an operator requests in the admin. */
 export interface AdminAction {
@@ -144,3 +144,8 @@ function isGuard(guard: unknown): boolean {
     typeof guard === 'function' || typeof (guard as Partial<CanActivate> | null)?.canActivate === 'function'
   );
 }
+
+/** What may come from a factory. */
+export const ADMIN_OPTIONS = Symbol('nestjs-durable-saga:admin-options');
+/** How the routes were asked for. */
+export const ADMIN_ROUTES = Symbol('nestjs-durable-saga:admin-routes');

@@ -5,13 +5,14 @@ import type { Running } from '../nest/running.js';
 import { SagaRuntime } from '../nest/saga.runtime.js';
 import { SagaService } from '../nest/saga.service.js';
 import {
+  ADMIN_OPTIONS,
+  ADMIN_ROUTES,
   pathOf,
   type ResolvedAdminOptions,
   type SagaAdminModuleOptions,
   type SagaAdminRoutes,
   withAdminDefaults,
 } from './admin.options.js';
-import { ADMIN_OPTIONS, ADMIN_ROUTES } from './admin.tokens.js';
 
 /** What the admin's parts share: its options, and the application's sagas. */
 @Injectable()

@@ -1,9 +1,7 @@
 import { isSchemaName } from '../store/postgres/connection/schema-name.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import { type DATABASE_OPTIONS, UsageError, type ValuesOf } from './command.js';
-import { sourceFoldersOf } from './init/nest-app.js';
-import { DEVELOPMENT_URL } from './init/own-postgres.js';
-import { sourcesOf } from './init/sources.js';
+import { DEVELOPMENT_URL, sourceFoldersOf, sourcesOf } from './init/nest-app.js';
 import type { Terminal } from './terminal.js';
 
 /**

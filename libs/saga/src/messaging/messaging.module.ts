@@ -10,8 +10,8 @@ import {
   type ASYNC_OPTIONS_TYPE,
   ConfigurableModuleClass,
   MODULE_OPTIONS_TOKEN,
-} from './messaging.module-definition.js';
-import type { SagaMessagingModuleOptions } from './messaging.options.js';
+  type SagaMessagingModuleOptions,
+} from './messaging.options.js';
 import { MessagingRuntime } from './messaging.runtime.js';
 import { Outbox } from './outbox.js';
 

@@ -1,3 +1,4 @@
+import { ConfigurableModuleBuilder } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER } from '../definition/options/duration.js';
 import * as kind from '../definition/options/kinds.js';
 import {
@@ -10,23 +11,23 @@ import {
 import { withoutProblems } from '../definition/options/read-options.js';
 import {
   policyOf,
-  RETRY_POLICY,
   type ResolvedRetryPolicy,
+  RETRY_POLICY,
   type RetryPolicy,
 } from '../definition/options/retry-policy.js';
-import type { Report } from '../shared/diagnostic.js';
-import { shown } from '../shared/shown-value.js';
 import { SagaConfigurationError } from '../errors.js';
 import { DATABASE_SOURCE_OPTIONS, readDatabase } from '../nest/database-options.js';
 import { leaseTime, pollTime, shutdownTime } from '../nest/saga.options.js';
 import { readShardOptions, SHARD_OPTIONS, type ShardDatabase } from '../nest/shards/shard-options.js';
-import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
+import type { Report } from '../shared/diagnostic.js';
+import { shown } from '../shared/shown-value.js';
 import { payloadCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
-import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
+import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { schemaName } from '../store/postgres/connection/schema-name.js';
+import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import type { MessageTransport } from './relay/message-transport.js';
 import { ClientProxyTransport } from './transports/client-proxy.transport.js';
-import type { EventClient } from './transports/emitted.js';
+import type { EventClient } from './transports/client-senders.js';
 
 /** Options of `SagaMessagingModule.forRoot()`. */
 export interface SagaMessagingModuleOptions {
@@ -204,3 +205,8 @@ function transportOf(
   }
   return undefined;
 }
+
+export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
+  new ConfigurableModuleBuilder<SagaMessagingModuleOptions>({ moduleName: 'SagaMessaging' })
+    .setClassMethodName('forRoot')
+    .build();

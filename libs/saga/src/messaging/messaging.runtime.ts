@@ -14,8 +14,8 @@ import { MessagingShards } from './databases/messaging-shards.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import { Coder } from '../store/coded/coder.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
-import { MODULE_OPTIONS_TOKEN } from './messaging.module-definition.js';
 import {
+  MODULE_OPTIONS_TOKEN,
   type ResolvedMessagingOptions,
   type SagaMessagingModuleOptions,
   withMessagingDefaults,

@@ -9,8 +9,11 @@ import { SagaMeter } from './saga-meter.js';
 import { SagaTracer } from './saga-tracer.js';
 import { StateGauges } from './state-gauges.js';
 import { TelemetryInstrument } from './telemetry-instrument.js';
-import { MODULE_OPTIONS_TOKEN } from './telemetry.module-definition.js';
-import { type SagaTelemetryModuleOptions, withTelemetryDefaults } from './telemetry.options.js';
+import {
+  MODULE_OPTIONS_TOKEN,
+  type SagaTelemetryModuleOptions,
+  withTelemetryDefaults,
+} from './telemetry.options.js';
 
 /** The name of the tracer and the meter, by which SDKs can exclude them. */
 const SCOPE = 'nestjs-durable-saga';

@@ -7,8 +7,8 @@ import {
   type ASYNC_OPTIONS_TYPE,
   ConfigurableModuleClass,
   MODULE_OPTIONS_TOKEN,
-} from './telemetry.module-definition.js';
-import type { SagaTelemetryModuleOptions } from './telemetry.options.js';
+  type SagaTelemetryModuleOptions,
+} from './telemetry.options.js';
 
 /**
  * Provides OpenTelemetry spans and metrics of sagas, for the SDK that the process has set up, and a health indicator.

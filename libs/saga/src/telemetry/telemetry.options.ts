@@ -1,3 +1,4 @@
+import { ConfigurableModuleBuilder } from '@nestjs/common';
 import * as kind from '../definition/options/kinds.js';
 import { OptionReader, type OptionTable, withDefault } from '../definition/options/option-reader.js';
 import { withoutProblems } from '../definition/options/read-options.js';
@@ -33,3 +34,8 @@ export function withTelemetryDefaults(
     new OptionReader(report).read(OPTIONS, options),
   );
 }
+
+export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
+  new ConfigurableModuleBuilder<SagaTelemetryModuleOptions>({ moduleName: 'SagaTelemetry' })
+    .setClassMethodName('forRoot')
+    .build();

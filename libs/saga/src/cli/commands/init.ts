@@ -2,12 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { command, EXIT, option, UsageError } from '../command.js';
 import { columns } from '../text/columns.js';
-import { installPackages } from '../init/install-packages.js';
-import { installCommands, neededPackages } from '../init/needed-packages.js';
+import { installCommands, installPackages, neededPackages } from '../init/packages.js';
 import { type NestApp, readNestApp } from '../init/nest-app.js';
-import { chooseLayer } from '../init/choose-layer.js';
+import { chooseLayer, LAYER_NAMES } from '../init/layers.js';
 import { type FileChange, folderOf } from '../init/file-change.js';
-import { LAYER_NAMES } from '../init/layers.js';
 import { planInit } from '../init/plan-init.js';
 
 export const init = command({

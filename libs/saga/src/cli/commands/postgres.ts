@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { relative } from 'node:path';
 import { command, EXIT, option, UsageError } from '../command.js';
-import { DEVELOPMENT_URL } from '../init/own-postgres.js';
-import { createDatabase } from '../postgres/create-database.js';
-import { startDevelopmentServer } from '../postgres/development-server.js';
+import { DEVELOPMENT_URL } from '../init/nest-app.js';
+import { createDatabase, startDevelopmentServer } from '../postgres/development-server.js';
 import { endServer, PostgresStartError } from '../postgres/index.js';
 import type { Terminal } from '../terminal.js';
 

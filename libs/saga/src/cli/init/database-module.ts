@@ -1,5 +1,5 @@
 import type { DatabaseParts } from './layer-parts.js';
-import { DEVELOPMENT_URL } from './own-postgres.js';
+import { DEVELOPMENT_URL } from './nest-app.js';
 
 /** Where the module is written, below the sources. */
 export const DATABASE_FOLDER = 'database';

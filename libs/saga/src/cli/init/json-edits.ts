@@ -1,4 +1,4 @@
-import { POSTGRES_SCRIPT } from './own-postgres.js';
+import { POSTGRES_SCRIPT } from './nest-app.js';
 
 export type Json = Record<string, unknown>;
 

@@ -1,5 +1,7 @@
+import { nearestName } from '../../shared/nearest-name.js';
+import { UsageError } from '../command.js';
+import type { Terminal } from '../terminal.js';
 import { type DatabaseParts, DRIZZLE_PARTS, KNEX_PARTS, KYSELY_PARTS, PG_PARTS } from './layer-parts.js';
-import { mikroOrmMajor, mikroOrmParts } from './mikro-orm-parts.js';
 import { isInSources, type NestApp } from './nest-app.js';
 import { prismaParts } from './prisma-parts.js';
 
@@ -91,4 +93,79 @@ export function layersOf(app: NestApp): readonly Layer[] {
   const others = named.filter((layer) => layer !== PG);
   if (others.length > 0) return others;
   return named.length > 0 ? named : [TYPEORM];
+}
+
+/**
+ * Returns the database layer of the sagas: the one that was given, or the one that the application uses. If it uses
+ * several, the operator is asked.
+ * @throws UsageError for an unknown layer, or for several without a terminal to ask in
+ */
+export async function chooseLayer(
+  app: NestApp,
+  given: string | undefined,
+  terminal: Terminal,
+): Promise<Layer> {
+  if (given !== undefined)
+    return layerNamed(given, LAYERS) ?? refuse(`--orm '${given}' is not a database layer`, LAYERS);
+  const used = layersOf(app);
+  if (used.length === 1) return used[0]!;
+  const several = 'package.json has several database layers.';
+  if (!terminal.interactive)
+    throw new UsageError(
+      `${several} Give the one that sagas are to use: ${used.map(({ name }) => `--orm ${name}`).join(' or ')}`,
+    );
+  const answer = (await terminal.ask(`${several} Which one are sagas to use: ${listed(used)}? `)).trim();
+  return layerNamed(answer, used) ?? refuse(`'${answer}' is not a database layer of this application`, used);
+}
+
+const layerNamed = (name: string, among: readonly Layer[]) => among.find((one) => one.name === name);
+
+function refuse(problem: string, among: readonly Layer[]): never {
+  const [, name = ''] = /'(.*)'/.exec(problem) ?? [];
+  const nearest = nearestName(
+    name,
+    among.map((one) => one.name),
+  );
+  const meant = nearest === undefined ? '' : `. Did you mean '${nearest}'?`;
+  throw new UsageError(`${problem}; give ${listed(among)}${meant}`);
+}
+
+/** `typeorm, drizzle or pg` */
+function listed(layers: readonly Layer[]): string {
+  const names = layers.map(({ name }) => name);
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}
+
+/** The first version of Node that MikroORM 7 runs on. */
+const NODE_OF_7 = [22, 17] as const;
+
+/** The major version of MikroORM that is installed, or that is to be installed. */
+export function mikroOrmMajor(app: NestApp): number {
+  const installed = app.installed('@mikro-orm/core');
+  if (installed !== undefined) return Number.parseInt(installed, 10);
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  return major > NODE_OF_7[0] || (major === NODE_OF_7[0] && minor >= NODE_OF_7[1]) ? 7 : 6;
+}
+
+/** MikroORM 7 does not show its pool at once. */
+const POOL_OF_7 = `db.em.getConnection().getNativeClient()`;
+
+export function mikroOrmParts(app: NestApp): DatabaseParts {
+  return {
+    imports: [
+      ['{ type EntityManager, MikroORM }', '@mikro-orm/postgresql'],
+      ['{ mikroOrmDatabase }', 'nestjs-durable-saga/mikro-orm'],
+    ],
+    ...{ database: 'MikroORM', transaction: 'EntityManager', connectsLater: true },
+    connect: `MikroORM.init({
+    clientUrl: url,
+    // The entities of the application.
+    entities: [],
+    discovery: { warnWhenNoEntities: false },
+    // MikroORM's schema tools would drop the tables of sagas.
+    schemaGenerator: { ignoreSchema: ['saga'] },
+  })`,
+    adapter: mikroOrmMajor(app) < 7 ? 'mikroOrmDatabase(db)' : `mikroOrmDatabase(db, await ${POOL_OF_7})`,
+    end: 'this.db.close()',
+  };
 }

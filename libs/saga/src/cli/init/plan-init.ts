@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { readEntryFile, withShutdownHooks } from './edit-main.js';
+import { readEntryFile, type Ts, typeScriptOf, withShutdownHooks } from './edit-sources.js';
 import { type FileChange, readOr } from './file-change.js';
 import { firstSaga } from './first-saga.js';
-import type { Choices } from './needed-packages.js';
+import type { Choices } from './packages.js';
 import type { NestApp } from './nest-app.js';
 import { moduleChanges } from './plan-module.js';
 import {
@@ -14,7 +14,6 @@ import {
   withJestTransform,
   withPostgresScript,
 } from './json-edits.js';
-import { type Ts, typeScriptOf } from './source-edit.js';
 import { Refusal } from '../command.js';
 
 export interface InitOptions extends Choices {

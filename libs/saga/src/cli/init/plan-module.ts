@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { DATABASE_FOLDER, DATABASE_MODULE, databaseModule } from './database-module.js';
-import { type ModuleImport, withModuleImports } from './edit-module.js';
+import { importLines, type ModuleImport, type Ts, withModuleImports } from './edit-sources.js';
 import { type FileChange, readOr } from './file-change.js';
 import { type Layer, TYPEORM } from './layers.js';
-import { isInSources, type NestApp } from './nest-app.js';
-import { DEVELOPMENT_URL } from './own-postgres.js';
-import { importLines, type Ts } from './source-edit.js';
+import { DEVELOPMENT_URL, isInSources, type NestApp } from './nest-app.js';
 
 /** The root module, and what it is to import. */
 export interface Target {

@@ -1,11 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { NestApp } from './nest-app.js';
-import { neededPackages } from './needed-packages.js';
+import { type NestApp, sourcesOf } from './nest-app.js';
+import { neededPackages } from './packages.js';
 import { LAYERS } from './layers.js';
 import { prismaParts } from './prisma-parts.js';
-import { sourcesOf } from './sources.js';
 
 let root: string;
 beforeEach(() => (root = mkdtempSync(join(tmpdir(), 'saga-prisma-'))));

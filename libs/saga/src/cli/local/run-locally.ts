@@ -1,17 +1,20 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Type } from '@nestjs/common';
-import { SagaStateError } from '../../errors.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SagaMetadata } from '../../definition/decorators/saga-metadata.js';
+import { methodsOf } from '../../definition/decorators/saga-methods.js';
+import type { Invoker } from '../../engine/ports/invoker.js';
+import { SagaStateError, StepRejectedError } from '../../errors.js';
 import { isSettled } from '../../machine/saga-state.js';
-import { describeWait } from '../../nest/views/waiting-for.js';
 import type { SagaOutcome, SagaSnapshot } from '../../nest/views/saga-snapshot.js';
+import { describeWait } from '../../nest/views/waiting-for.js';
+import { nearestName } from '../../shared/nearest-name.js';
+import { CannotTell, UsageError } from '../command.js';
 import { type Show, timelineOn } from '../follow-saga.js';
 import { operatorOf } from '../operator.js';
 import type { Terminal } from '../terminal.js';
 import { paintOn } from '../text/style.js';
 import { Answers, type GivenAnswers } from './answers.js';
-import { readFailures } from './failures.js';
 import { inMemory, type MemorySession, type PublishedMessage } from './memory-session.js';
-import { CannotTell } from '../command.js';
 
 /** Milliseconds between two looks at the saga. */
 const INTERVAL = 50;
@@ -123,4 +126,36 @@ async function interrupted({ sagas }: MemorySession, id: string, terminal: Termi
     if (!(error instanceof SagaStateError)) throw error;
     terminal.error(`Interrupted, but the saga goes on: ${error.message} Interrupt again to end at once`);
   }
+}
+
+/**
+ * Reads `--fail <step>=<error>`: the method is not called, and fails for good. `<step>.compensate` is the compensation.
+ * @throws UsageError if there is no such step
+ */
+export function readFailures(
+  written: readonly string[],
+  types: readonly Type[],
+): (invoke: Invoker) => Invoker {
+  const known = types.flatMap((type) => [
+    ...SagaMetadata.stepsOf(type).map(({ method }) => method),
+    ...methodsOf(type).plain,
+  ]);
+  const failures = new Map(written.map((one) => readFailure(one, known)));
+  if (failures.size === 0) return (invoke) => invoke;
+  return (invoke) => (method, context, payload) => {
+    const error = failures.get(method);
+    if (error !== undefined) throw new StepRejectedError(error);
+    return invoke(method, context, payload);
+  };
+}
+
+function readFailure(written: string, known: readonly string[]): [string, string] {
+  const at = written.indexOf('=');
+  const step = at < 0 ? written : written.slice(0, at);
+  if (!known.includes(step)) {
+    const nearest = nearestName(step, known);
+    const hint = nearest === undefined ? `The steps: ${known.join(', ')}` : `Did you mean '${nearest}'?`;
+    throw new UsageError(`--fail '${step}' is not a step. ${hint}`);
+  }
+  return [step, at < 0 ? `${step} failed, because of --fail` : written.slice(at + 1)];
 }

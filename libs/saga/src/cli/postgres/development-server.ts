@@ -1,8 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
+import { readFile, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { LocalPostgres } from './local-postgres.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endServer, LocalPostgres } from './local-postgres.js';
 import { PostgresStartError } from './postgres-start-error.js';
 
 /** Where data is kept that root's private folders would hide from the server's account. */
@@ -71,4 +73,83 @@ function portInUse(url: URL, cause: PostgresStartError): PostgresStartError {
       `for this command and for the application: export DATABASE_URL=${other.href}`,
     { cause },
   );
+}
+
+/** Creates the database that a URL names, if it does not exist: a new server has only `postgres`. */
+export async function createDatabase(url: URL): Promise<void> {
+  const name = decodeURIComponent(url.pathname.slice(1));
+  if (name === '' || name === 'postgres') return;
+  const first = new URL(url);
+  first.pathname = '/postgres';
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: first.href });
+  await client.connect();
+  try {
+    const { rows } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
+    if (rows.length === 0) await client.query(`CREATE DATABASE "${name.replaceAll('"', '""')}"`);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A PostgreSQL server that a command started, or that an earlier one left. */
+export interface EmbeddedServer {
+  stop(): Promise<void>;
+}
+
+/** How long (ms) a server that is not our child may take to end. */
+const LONGEST_END = 10_000;
+
+/**
+ * Starts the server that a URL names, with the data of a folder's `.postgres`, and creates its database. If a process was
+ * killed and has left its server, that one is used.
+ * @throws PostgresStartError
+ */
+export async function startEmbedded(root: string, url: URL): Promise<EmbeddedServer> {
+  const left = await leftServer(root, url);
+  if (left !== undefined) return { stop: () => endProcess(left) };
+  const { process: child } = await startDevelopmentServer(root, url);
+  const server = { stop: () => endServer(child) };
+  try {
+    await createDatabase(url);
+    return server;
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+/** The process of the server that answers at the URL, if its data is that of this folder. */
+async function leftServer(root: string, url: URL): Promise<number | undefined> {
+  const dataDir = developmentDataOf(root);
+  const [pid] = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+  if (!pid) return undefined;
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: 2_000 });
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ folder: string }>(
+      `SELECT current_setting('data_directory') AS folder`,
+    );
+    return (await realpath(rows[0]!.folder)) === (await realpath(dataDir)) ? Number(pid) : undefined;
+  } catch {
+    // It does not answer: the start explains why it cannot start another one.
+    return undefined;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function endProcess(pid: number): Promise<void> {
+  process.kill(pid, 'SIGINT');
+  const until = performance.now() + LONGEST_END;
+  while (isAlive(pid) && performance.now() < until) await sleep(50);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }

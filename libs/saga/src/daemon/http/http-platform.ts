@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { INestApplication } from '@nestjs/common';
+import type { INestApplication, Type } from '@nestjs/common';
 import type { AbstractHttpAdapter } from '@nestjs/core';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SagaConfigurationError } from '../../errors.js';
 import { ifInstalled } from '../../shared/if-installed.js';
 
@@ -49,4 +49,19 @@ async function answerOfFastify(adapter: AbstractHttpAdapter): Promise<Answer> {
   const instance = adapter.getInstance<{ ready(): PromiseLike<unknown>; routing: Answer }>();
   await instance.ready();
   return (request, response) => instance.routing(request, response);
+}
+
+/** Returns the OpenAPI document of a module's routes. Undefined: `@nestjs/swagger` is not installed. */
+export async function openApiOf(app: INestApplication, module: Type): Promise<object | undefined> {
+  const swagger = await import('@nestjs/swagger').catch(ifInstalled);
+  if (!swagger) return undefined;
+  const config = new swagger.DocumentBuilder()
+    .setTitle('Sagas')
+    .setDescription('Starts, reads and operates the sagas of saga serve.')
+    .addBearerAuth()
+    .addBasicAuth()
+    .addSecurityRequirements('bearer')
+    .addSecurityRequirements('basic')
+    .build();
+  return swagger.SwaggerModule.createDocument(app, config, { include: [module] });
 }

@@ -1,3 +1,4 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { KafkaContext, MqttContext, NatsContext, RmqContext } from '@nestjs/microservices';
 import { JetStreamContext } from '../servers/jetstream.context.js';
 import { isEnvelope } from '../transports/envelope.js';
@@ -109,3 +110,12 @@ function without(headers: Readonly<Record<string, string>>): Record<string, stri
   const { id: _id, type: _type, key: _key, ...others } = headers;
   return others;
 }
+
+/**
+ * Injects the message as an `IncomingMessage` into a parameter of a handler (`@DurableEvent`, `@SagaReply`,
+ * `@EventPattern`), with its id, key and headers, for every broker.
+ */
+export const Incoming = createParamDecorator((_: unknown, context: ExecutionContext): IncomingMessage => {
+  const rpc = context.switchToRpc();
+  return incomingMessage(rpc.getData(), rpc.getContext());
+});

@@ -1,4 +1,4 @@
-import { BrokerWatch } from './broker-watch.js';
+import { BrokerWatch } from './send-in-order.js';
 
 let time = 0;
 const watch = () => new BrokerWatch(() => time);

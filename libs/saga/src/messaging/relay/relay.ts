@@ -13,10 +13,9 @@ import {
 } from '../../store/postgres/outbox/postgres-outbox.js';
 import { Trouble } from '../../engine/observe/trouble.js';
 import { repeated, transientWait } from '../../shared/transient-wait.js';
-import { BrokerWatch } from './broker-watch.js';
+import { BrokerWatch, type Failure, sendInOrder, type SendReport } from './send-in-order.js';
 import { LaneLeases } from './lane-leases.js';
 import type { MessageTransport } from './message-transport.js';
-import { type Failure, sendInOrder, type SendReport } from './send-in-order.js';
 
 export interface RelaySettings {
   /** Names the relay among all. */

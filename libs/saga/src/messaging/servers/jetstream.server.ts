@@ -11,15 +11,18 @@ import {
 } from '../../definition/options/option-reader.js';
 import { readOptions } from '../../definition/options/read-options.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
-import { ensureStream, ifMissing, type JetStreamStream, STREAM } from '../transports/jetstream-stream.js';
 import {
   type ConsumerMessages,
+  ensureStream,
+  ifMissing,
   type JetStreamManager,
   type JetStreamMessage,
+  type JetStreamStream,
   loadJetStream,
   loadNats,
   type NatsConnection,
   type NatsConnectionOptions,
+  STREAM,
 } from '../transports/nats-packages.js';
 import { JetStreamContext } from './jetstream.context.js';
 import { runHandler } from './run-handler.js';

@@ -3,13 +3,15 @@ import * as kind from '../../definition/options/kinds.js';
 import { withDefault } from '../../definition/options/option-reader.js';
 import { readOptions } from '../../definition/options/read-options.js';
 import type { MessageTransport, RelayedMessage } from '../relay/message-transport.js';
-import { KafkaSender } from './kafka-sender.js';
-import { MqttSender } from './mqtt-sender.js';
-import { NatsSender } from './nats-sender.js';
-import { RmqSender } from './rmq-sender.js';
-import type { ClientSender } from './client-sender.js';
-import { emitted, type EventClient } from './emitted.js';
-import { envelopeOf } from './envelope.js';
+import {
+  type ClientSender,
+  EnvelopeSender,
+  type EventClient,
+  KafkaSender,
+  MqttSender,
+  NatsSender,
+  RmqSender,
+} from './client-senders.js';
 
 const OPTIONS = { close: withDefault(kind.flag, true) };
 
@@ -54,12 +56,4 @@ function senderOf(client: EventClient): ClientSender {
   if (client instanceof ClientMqtt) return new MqttSender(client);
   if (client instanceof ClientNats) return new NatsSender(client);
   return new EnvelopeSender(client);
-}
-
-class EnvelopeSender implements ClientSender {
-  constructor(private readonly client: EventClient) {}
-
-  async send(message: RelayedMessage): Promise<void> {
-    await emitted(this.client, message.topic, envelopeOf(message));
-  }
 }

@@ -3,13 +3,16 @@ import * as kind from '../../definition/options/kinds.js';
 import { optional, type OptionTable } from '../../definition/options/option-reader.js';
 import { readOptions } from '../../definition/options/read-options.js';
 import type { MessageTransport, RelayedMessage } from '../relay/message-transport.js';
-import { ensureStream, type JetStreamStream, STREAM } from './jetstream-stream.js';
 import {
+  ensureStream,
   type JetStreamClient,
+  type JetStreamStream,
   loadJetStream,
   loadNats,
+  nativeHeaders,
   type NatsConnection,
   type NatsConnectionOptions,
+  STREAM,
 } from './nats-packages.js';
 
 /** Options of `JetStreamTransport`. */
@@ -45,9 +48,7 @@ export class JetStreamTransport implements MessageTransport {
 
   async send({ id, topic, payload, headers }: RelayedMessage): Promise<void> {
     const { client } = await this.connect();
-    const { headers: newHeaders } = await loadNats();
-    const native = newHeaders();
-    for (const [name, value] of Object.entries(headers)) native.set(name, value);
+    const native = await nativeHeaders(headers);
     try {
       await client.publish(topic, payload, { msgID: id, headers: native });
     } catch (error) {

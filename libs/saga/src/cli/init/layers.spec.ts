@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Terminal } from '../terminal.js';
-import { chooseLayer } from './choose-layer.js';
+import { chooseLayer } from './layers.js';
 import type { NestApp } from './nest-app.js';
 
 let root: string;

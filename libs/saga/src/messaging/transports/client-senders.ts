@@ -1,9 +1,118 @@
+import {
+  type ClientKafka,
+  type ClientMqtt,
+  type ClientNats,
+  type ClientRMQ,
+  MqttRecordBuilder,
+  NatsRecordBuilder,
+  RmqRecordBuilder,
+} from '@nestjs/microservices';
 import { setImmediate } from 'node:timers/promises';
-import { type ClientRMQ, RmqRecordBuilder } from '@nestjs/microservices';
+import { lastValueFrom, type Observable } from 'rxjs';
 import { MessageRefusedError } from '../../errors.js';
-import type { RelayedMessage } from '../relay/message-transport.js';
-import type { ClientSender } from './client-sender.js';
-import { emitted } from './emitted.js';
+import type { MessageTransport, RelayedMessage } from '../relay/message-transport.js';
+import { envelopeOf } from './envelope.js';
+import { nativeHeaders } from './nats-packages.js';
+
+/** How messages are sent by one kind of client. */
+export type ClientSender = Pick<MessageTransport, 'send'>;
+
+/** The used methods of a client of `@nestjs/microservices`. Any `ClientProxy` has them. */
+export interface EventClient {
+  /** Emits an event. The observable completes when the event was handed to the broker. */
+  emit(pattern: string, data: unknown): Observable<unknown>;
+  /** Closes the client when the application stops. */
+  close(): unknown;
+}
+
+/** Resolves as soon as the client says that the event was handed over. */
+export async function emitted(client: EventClient, topic: string, data: unknown): Promise<void> {
+  await lastValueFrom(client.emit(topic, data), { defaultValue: undefined });
+}
+
+/** Errors of the protocol that are about the message, not about the brokers. */
+const REFUSALS = ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD', 'INVALID_TOPIC_EXCEPTION'];
+
+/** A record with the message's key, so that its partition keeps the order; resolves on the brokers' acknowledgement. */
+export class KafkaSender implements ClientSender {
+  constructor(private readonly client: ClientKafka) {}
+
+  async send({ id, topic, key, payload, headers }: RelayedMessage): Promise<void> {
+    try {
+      await emitted(this.client, topic, { key, value: payload, headers });
+    } catch (error) {
+      const { type, message } = error as { type?: string; message?: string };
+      if (!REFUSALS.includes(type ?? '')) throw error;
+      throw new MessageRefusedError(`Kafka refused message ${id}: ${message} (${type}).`, { cause: error });
+    }
+  }
+}
+
+/** The part of mqtt's client that is looked at. */
+interface MqttClient {
+  readonly options: { readonly protocolVersion?: number };
+}
+
+/** QoS 1: mqtt.js calls back on the broker's PUBACK. */
+export class MqttSender implements ClientSender {
+  private connected: Promise<unknown> | undefined;
+
+  constructor(private readonly client: ClientMqtt) {}
+
+  async send(message: RelayedMessage): Promise<void> {
+    this.connected ??= this.client.connect().catch((error: unknown) => {
+      this.connected = undefined;
+      throw error;
+    });
+    await this.connected;
+    const record = this.hasProperties()
+      ? new MqttRecordBuilder(JSON.parse(message.payload) as unknown).setProperties({
+          userProperties: message.headers,
+        })
+      : new MqttRecordBuilder<unknown>(envelopeOf(message));
+    await emitted(this.client, message.topic, record.setQoS(1).build());
+  }
+
+  private hasProperties(): boolean {
+    return this.client.unwrap<MqttClient>().options.protocolVersion === 5;
+  }
+}
+
+/** The part of NATS's connection that is used. */
+interface Connection {
+  flush(): Promise<void>;
+}
+
+/**
+ * Sends over core NATS. The client confirms once it has written to its buffer. So a flush asks the server to confirm,
+ * once for all messages that are sent at a time. After it, the server has received the messages and passed them to the
+ * subscribers.
+ */
+export class NatsSender implements ClientSender {
+  private flushed: Promise<void> | undefined;
+
+  constructor(private readonly client: ClientNats) {}
+
+  async send({ topic, payload, headers }: RelayedMessage): Promise<void> {
+    const native = await nativeHeaders(headers);
+    const record = new NatsRecordBuilder(JSON.parse(payload) as unknown).setHeaders(native).build();
+    await emitted(this.client, topic, record);
+    this.flushed ??= Promise.resolve().then(() => {
+      this.flushed = undefined;
+      return this.client.unwrap<Connection>().flush();
+    });
+    await this.flushed;
+  }
+}
+
+/** Any other client: an envelope, emitted. */
+export class EnvelopeSender implements ClientSender {
+  constructor(private readonly client: EventClient) {}
+
+  async send(message: RelayedMessage): Promise<void> {
+    await emitted(this.client, message.topic, envelopeOf(message));
+  }
+}
 
 /** The part of amqplib's channel that is listened to. */
 interface Channel {

@@ -1,8 +1,9 @@
 import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
+import { type OptionTable, required } from '../../definition/options/option-reader.js';
 import { reportedOptions, withoutProblems } from '../../definition/options/read-options.js';
+import { signalName } from '../../definition/options/signal-name.js';
 import { SagaValidationError } from '../../errors.js';
-import { DurableInterceptor } from './durable.interceptor.js';
 import {
   DURABLE_EVENT,
   DURABLE_EVENT_OPTIONS,
@@ -10,6 +11,7 @@ import {
   type DurableSettings,
   durableSettings,
 } from './durable-settings.js';
+import { DurableInterceptor } from './durable.interceptor.js';
 
 /** The options that make an MQTT broker deliver each message at least once. */
 const AT_LEAST_ONCE = { qos: 1 };
@@ -34,4 +36,29 @@ export function durable(settings: DurableSettings, { extras }: DurableEventOptio
     EventPattern(settings.topic, { ...AT_LEAST_ONCE, ...extras }) as MethodDecorator,
     UseInterceptors(DurableInterceptor),
   );
+}
+
+/** Options of `@SagaReply`, beside the topic. */
+export interface SagaReplyOptions extends DurableEventOptions {
+  /** The signal of the reply, as in `@WaitFor({ signal })`. */
+  readonly signal: string;
+}
+
+const REPLY_OPTIONS = {
+  ...DURABLE_EVENT_OPTIONS,
+  signal: required(signalName),
+} satisfies OptionTable<SagaReplyOptions>;
+
+/**
+ * Handles replies to sagas. It works as `@DurableEvent`, and the method's result becomes the payload of a signal to the
+ * saga that the message's `saga-id` header names. The signal is sent once, even if the message is delivered more than
+ * once. A reply to a saga that does not exist or has ended is logged and dropped. It requires `SagaModule` in the
+ * application.
+ * @throws SagaValidationError for an unknown option, an invalid name of a signal, or an invalid option
+ */
+export function SagaReply(topic: string, options: SagaReplyOptions): MethodDecorator {
+  return withoutProblems(`@SagaReply('${topic}')`, SagaValidationError, (report) => {
+    const given = reportedOptions(REPLY_OPTIONS, options, report);
+    return durable({ ...durableSettings(topic, given, report), signal: given.signal }, given);
+  });
 }
