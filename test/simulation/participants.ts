@@ -1,6 +1,6 @@
 import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { StepRejectedError, UnknownOutcomeError } from '../../libs/saga/src/errors.js';
-import { never } from '../../libs/saga/src/testing/never.js';
+import { never } from '../../libs/saga/src/testing/test-process.js';
 import type { Rng, Dice } from './rng.js';
 import type { SimulatedTransaction } from './database.js';
 import { effectKeyOf } from './effect-key.js';

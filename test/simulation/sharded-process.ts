@@ -7,7 +7,7 @@ import { placeSaga, type StartedSaga } from '../../libs/saga/src/shards/place-sa
 import { idOnShard } from '../../libs/saga/src/shards/shard-id.js';
 import { Shard } from '../../libs/saga/src/shards/shard.js';
 import { ShardedEngine } from '../../libs/saga/src/shards/sharded-engine.js';
-import { never } from '../../libs/saga/src/testing/never.js';
+import { never } from '../../libs/saga/src/testing/test-process.js';
 import { ConnectionGone, type ForgetfulDatabase, partBy } from './forgetful-database.js';
 import type { Dice } from './rng.js';
 import { SimulatedClock } from './simulated-clock.js';

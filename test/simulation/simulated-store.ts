@@ -23,7 +23,7 @@ import type {
   SentSignal,
   StoredSaga,
 } from '../../libs/saga/src/engine/ports/stored-saga.js';
-import { never } from '../../libs/saga/src/testing/never.js';
+import { never } from '../../libs/saga/src/testing/test-process.js';
 import { sessionOf } from '../models/transaction-model.js';
 import type { Dice } from './rng.js';
 import { Database, SimulatedTransaction } from './database.js';

@@ -16,7 +16,7 @@ import {
 import { withDefaults } from '../../../libs/saga/src/nest/saga.options.js';
 import { MemoryWakeupHub } from '../../../libs/saga/src/store/memory/memory-wakeup.js';
 import type { StoreSubject } from '../../contract/store-subject.contract.js';
-import { anyShard } from '../../../libs/saga/src/testing/any-shard.js';
+import { anyShard } from '../../../libs/saga/src/testing/test-world.js';
 import type { EngineOptions } from '../../../libs/saga/src/engine/engine-options.js';
 import type { SagaEngine } from '../../../libs/saga/src/engine/saga-engine.js';
 import { until } from '../../support/gate.js';

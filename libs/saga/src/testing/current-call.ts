@@ -2,14 +2,32 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { SagaConfigurationError } from '../errors.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { ServiceRuntime } from '../nest/assemble-engine.js';
-import type { TestCall } from './test-call.js';
 
-/** The world of a call, as providers that are called in it reach it. */
-export type CallWorld = ServiceRuntime;
+/** A method of a saga that was called. */
+export interface TestCall {
+  /** The saga's name. */
+  readonly saga: string;
+  /** The saga's id. */
+  readonly id: string;
+  /** Whose method it is. */
+  readonly step: string;
+  /** The step's own method has its name; otherwise its compensation, or its probe. */
+  readonly method: string;
+  /** The index of the item of a fan-out. */
+  readonly index?: number;
+  /** 1, 2, … */
+  readonly attempt: number;
+  /** As the method was given it. */
+  readonly idempotencyKey: string;
+  /** `unknown`: it timed out, whatever it has done. Undefined: it has not come back. */
+  outcome?: 'completed' | 'failed' | 'unknown';
+  /** What it threw. */
+  error?: unknown;
+}
 
 /** A method of a saga that is called, and the world in which. Tests that run side by side share their providers. */
 interface CurrentCall {
-  readonly world: CallWorld;
+  readonly world: ServiceRuntime;
   readonly call: TestCall;
 }
 

@@ -102,9 +102,8 @@ export class FailureMatrix<S> {
     for (const planned of crashesOf(calm, NOTHING, 'going forward')) await walked(planned);
     const back = this.turningBack(calm);
     if (back) {
-      const { faults, crashes, undo } = back;
       await beforeEach?.(back);
-      const first = await this.run({ faults, crashes, undo });
+      const first = await this.run(back);
       for (const planned of crashesOf(first, back, `when ${back.name}`)) await walked(planned);
     }
     const report = { points, toString: () => textOf(this.graph.name, points) };

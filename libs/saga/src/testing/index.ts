@@ -2,7 +2,7 @@ export { SagaTest } from './saga-test.js';
 export { SagaTestHangError } from './pending-work.js';
 export { SagaTestRun } from './saga-test-run.js';
 export type { ScheduledRun, TestPeriod } from './scheduled-runs.js';
-export type { TestCall } from './test-call.js';
+export type { TestCall } from './current-call.js';
 export {
   type EveryFailureOptions,
   type FailureCheck,

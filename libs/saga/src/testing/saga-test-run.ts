@@ -11,7 +11,7 @@ import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/calls/start-options.js';
 import { approvalsOf } from '../engine/operate/approvals.js';
 import { isQuiet, type OpenQuestion, openQuestions } from '../nest/views/open-questions.js';
-import type { TestCall } from './test-call.js';
+import type { TestCall } from './current-call.js';
 import { checkOf, type TestWorld } from './test-world.js';
 import { isInProgress } from '../machine/saga-state.js';
 

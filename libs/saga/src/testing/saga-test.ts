@@ -75,19 +75,21 @@ class SagaTestModule {}
 })
 class SagaServiceModule {}
 
-/** What the Nest application of a test is made of; shared by all tests that were made from one. */
-class TestSetting {
+interface ApplicationParts {
+  readonly sagas: readonly Type[];
+  readonly providers: readonly Provider[];
+  readonly imports: NonNullable<ModuleMetadata['imports']>;
+  readonly options: SagaModuleOptions;
+  readonly manager?: object;
+}
+
+/** The Nest application of a test; shared by all tests that were made from one. */
+class TestApplication {
   private opened: Promise<SagaRegistry> | undefined;
   readonly options: ResolvedSagaOptions;
 
-  constructor(
-    readonly sagas: readonly Type[],
-    readonly providers: readonly Provider[] = [],
-    readonly imports: NonNullable<ModuleMetadata['imports']> = [],
-    readonly given: SagaModuleOptions = {},
-    readonly manager?: object,
-  ) {
-    this.options = withDefaults(given);
+  constructor(readonly parts: ApplicationParts) {
+    this.options = withDefaults(parts.options);
   }
 
   registry(): Promise<SagaRegistry> {
@@ -96,10 +98,11 @@ class TestSetting {
   }
 
   private async open(): Promise<SagaRegistry> {
+    const { sagas, providers, imports } = this.parts;
     const module: DynamicModule = {
       module: SagaTestModule,
-      imports: [DiscoveryModule, SagaServiceModule, ...this.imports],
-      providers: [SagaExplorer, ...withSubSagas(this.sagas), ...this.providers],
+      imports: [DiscoveryModule, SagaServiceModule, ...imports],
+      providers: [SagaExplorer, ...withSubSagas(sagas), ...providers],
     };
     const app = await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
     return app.get(SagaExplorer).explore(this.options);
@@ -116,7 +119,7 @@ class TestSetting {
 export class SagaTest<S> {
   private constructor(
     private readonly saga: Type<S>,
-    private readonly setting: TestSetting,
+    private readonly application: TestApplication,
     private readonly script: Script,
   ) {}
 
@@ -127,7 +130,8 @@ export class SagaTest<S> {
    */
   static of<S>(saga: Type<S>, ...others: Type[]): SagaTest<S> {
     const script: Script = { faults: [], crashes: [], answers: [], patience: SETTLE_PATIENCE };
-    return new SagaTest(saga, new TestSetting([saga, ...others]), script);
+    const parts: ApplicationParts = { sagas: [saga, ...others], providers: [], imports: [], options: {} };
+    return new SagaTest(saga, new TestApplication(parts), script);
   }
 
   /**
@@ -135,17 +139,17 @@ export class SagaTest<S> {
    * run's own sagas.
    */
   provide(token: InjectionToken, value: unknown): SagaTest<S> {
-    return this.with({ providers: [...this.setting.providers, { provide: token, useValue: value }] });
+    return this.providers({ provide: token, useValue: value });
   }
 
   /** Adds providers as in a module, which Nest creates. */
   providers(...providers: Provider[]): SagaTest<S> {
-    return this.with({ providers: [...this.setting.providers, ...providers] });
+    return this.with({ providers: [...this.application.parts.providers, ...providers] });
   }
 
   /** Adds modules that provide the saga's dependencies. */
   imports(...imports: NonNullable<ModuleMetadata['imports']>): SagaTest<S> {
-    return this.with({ imports: [...this.setting.imports, ...imports] });
+    return this.with({ imports: [...this.application.parts.imports, ...imports] });
   }
 
   /**
@@ -252,7 +256,7 @@ export class SagaTest<S> {
    * @throws SagaConfigurationError if the saga has no schedule
    */
   async ticks(period: TestPeriod): Promise<ScheduledRun<S>[]> {
-    const registry = await this.setting.registry();
+    const registry = await this.application.registry();
     const graph = registry.latest(this.saga);
     if (!graph.schedule)
       throw new SagaConfigurationError(
@@ -275,7 +279,7 @@ export class SagaTest<S> {
     check: FailureCheck<S>,
     options?: EveryFailureOptions,
   ): Promise<FailureReport> {
-    const registry = await this.setting.registry();
+    const registry = await this.application.registry();
     const given = readOptions('everyFailure()', EVERY_FAILURE_OPTIONS, options);
     const matrix = new FailureMatrix<S>(registry.latest(this.saga), async (script) => {
       const run = await this.scripted({
@@ -295,7 +299,7 @@ export class SagaTest<S> {
 
   /** @param from see TestWorldOptions */
   private async world(from?: number): Promise<TestWorld> {
-    const registry = await this.setting.registry();
+    const registry = await this.application.registry();
     this.checkScript(registry);
     const log = new Logger('SagaTest');
     const quiet = {
@@ -305,9 +309,9 @@ export class SagaTest<S> {
       error: log.error.bind(log),
     };
     const { faults, crashes, patience } = this.script;
-    const { options: resolved, manager } = this.setting;
+    const { options, parts } = this.application;
     return new TestWorld({
-      ...{ registry, saga: registry.ofType(this.saga).graph.name, options: resolved, manager },
+      ...{ registry, saga: registry.ofType(this.saga).graph.name, options, manager: parts.manager },
       ...{ faults, crashes, patience, from, log: quiet },
     });
   }
@@ -334,24 +338,12 @@ export class SagaTest<S> {
   }
 
   private scripted(script: Partial<Script>): SagaTest<S> {
-    return new SagaTest(this.saga, this.setting, { ...this.script, ...script });
+    return new SagaTest(this.saga, this.application, { ...this.script, ...script });
   }
 
-  private with(given: {
-    providers?: readonly Provider[];
-    imports?: NonNullable<ModuleMetadata['imports']>;
-    options?: SagaModuleOptions;
-    manager?: object;
-  }): SagaTest<S> {
-    const { sagas, providers, imports, given: before, manager } = this.setting;
-    const setting = new TestSetting(
-      sagas,
-      given.providers ?? providers,
-      given.imports ?? imports,
-      given.options ?? before,
-      given.manager ?? manager,
-    );
-    return new SagaTest(this.saga, setting, this.script);
+  private with(parts: Partial<ApplicationParts>): SagaTest<S> {
+    const application = new TestApplication({ ...this.application.parts, ...parts });
+    return new SagaTest(this.saga, application, this.script);
   }
 }
 

@@ -1,10 +1,10 @@
 import type { StepNode } from '../definition/graph/saga-graph.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
 import { UnknownOutcomeError } from '../errors.js';
-import { type CallWorld, withinCall } from './current-call.js';
-import { never } from './never.js';
+import type { ServiceRuntime } from '../nest/assemble-engine.js';
+import { type TestCall, withinCall } from './current-call.js';
 import type { PendingWork } from './pending-work.js';
-import type { TestCall } from './test-call.js';
+import { never } from './test-process.js';
 import type { Life } from './virtual-time.js';
 
 /** What is to go wrong with a method. */
@@ -29,13 +29,6 @@ interface CallContext {
   readonly signal: AbortSignal;
 }
 
-interface ScriptedCall {
-  readonly call: TestCall;
-  readonly node: StepNode | undefined;
-  readonly signal: AbortSignal;
-  readonly life: Life;
-}
-
 /** Turns of the event loop that a worker has to abort an attempt of a saga that was cancelled. */
 const TURNS = 20;
 
@@ -57,7 +50,7 @@ export class ScriptedCalls {
     this.left = new Map(faults.map((fault) => [fault, fault.times]));
   }
 
-  around(saga: RunnableSaga, world: CallWorld, life: Life): RunnableSaga {
+  around(saga: RunnableSaga, world: ServiceRuntime, life: Life): RunnableSaga {
     return {
       ...saga,
       invoke: (method, context, payload) => {
@@ -67,27 +60,28 @@ export class ScriptedCalls {
           ...(index !== undefined && { index }),
         };
         this.calls.push(call);
-        const node = saga.graph.steps.get(step);
-        return this.carryOut({ call, node, signal, life }, () =>
+        return this.carryOut(call, saga.graph.steps.get(step), { signal, life }, () =>
           withinCall({ world, call }, () => saga.invoke(method, context, payload)),
         );
       },
     };
   }
 
-  private async carryOut({ call, node, signal, life }: ScriptedCall, invoke: () => unknown) {
+  private async carryOut(
+    call: TestCall,
+    node: StepNode | undefined,
+    within: { readonly signal: AbortSignal; readonly life: Life },
+    invoke: () => unknown,
+  ) {
     const fault = this.faultOf(call);
-    const work = { what: describe(call), call: { signal, life } };
-    if (fault?.kind === 'cancelling')
-      return this.pending.during(work, () => this.carryOutCancelled(call, signal, invoke));
-    // The effects of a call that does not end in time are rolled back.
-    const leavesNothing = fault?.kind === 'timing-out' && node?.transactional;
     try {
-      const result = await this.pending.during(work, () => {
+      const result = await this.pending.during({ what: describe(call), call: within }, () => {
         if (fault?.kind === 'failing') throw fault.error;
-        return leavesNothing ? undefined : invoke();
+        if (fault?.kind === 'cancelling') return this.cancelled(call, within.signal, invoke);
+        // The effects of a call that does not end in time are rolled back.
+        return fault && node?.transactional ? undefined : invoke();
       });
-      if (!fault) {
+      if (fault?.kind !== 'timing-out') {
         call.outcome = 'completed';
         return result;
       }
@@ -103,21 +97,14 @@ export class ScriptedCalls {
   }
 
   /** The saga is cancelled while the method runs; its result arrives once the worker knows of that. */
-  private async carryOutCancelled(call: TestCall, signal: AbortSignal, invoke: () => unknown) {
-    try {
-      const running = Promise.resolve(invoke());
-      // It may fail before the cancellation is through.
-      running.catch(() => undefined);
-      const refusal = await this.cancel(call.id);
-      if (refusal === undefined) await abortOf(signal);
-      else this.refusedCancellations.push(refusal);
-      const result = await running;
-      call.outcome = 'completed';
-      return result;
-    } catch (error) {
-      Object.assign(call, { outcome: 'failed', error });
-      throw error;
-    }
+  private async cancelled(call: TestCall, signal: AbortSignal, invoke: () => unknown): Promise<unknown> {
+    const running = Promise.resolve(invoke());
+    // It may fail before the cancellation is through.
+    running.catch(() => undefined);
+    const refusal = await this.cancel(call.id);
+    if (refusal === undefined) await abortOf(signal);
+    else this.refusedCancellations.push(refusal);
+    return running;
   }
 
   private faultOf({ saga, method }: TestCall): Fault | undefined {

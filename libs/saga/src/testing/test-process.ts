@@ -1,7 +1,6 @@
 import type { SagaStore } from '../engine/ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from '../engine/ports/checkpoint.js';
 import { stepState } from '../machine/saga-state.js';
-import { never } from './never.js';
 import type { Life } from './virtual-time.js';
 
 /** Where a process dies: at a checkpoint, before it is stored or after, counted from 1 or by the step that it records. */
@@ -101,4 +100,12 @@ function records({ changed, state }: Checkpoint, step: string): boolean {
   if (!changed.includes(step)) return false;
   const { status } = stepState(state, step);
   return status === 'completed' || status === 'compensated';
+}
+
+/**
+ * Returns a promise that never settles: the result of a call of a process that is gone. Each call returns a promise of its
+ * own, because a promise that never settles keeps everything that waits for it.
+ */
+export function never(): Promise<never> {
+  return new Promise<never>(() => undefined);
 }

@@ -2,14 +2,16 @@ import type { Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { newId } from '../shared/new-id.js';
 import { SagaConfigurationError, SagaStateError } from '../errors.js';
-import { anyShard } from './any-shard.js';
+import type { EngineCalls } from '../shards/engine-calls.js';
+import { noShards } from '../nest/calls/shard-calls.js';
+import type { ShardCalls } from '../nest/shards/shard-calls.js';
 import { assembleEngine, type ServiceParts } from '../nest/assemble-engine.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { ResolvedSagaOptions } from '../nest/saga.options.js';
 import type { SagaRegistry } from '../nest/discovery/saga.registry.js';
 import { MemorySagaStore } from '../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../store/memory/memory-wakeup.js';
-import { missingManager } from './missing-manager.js';
+import { currentCall } from './current-call.js';
 import { type Fault, ScriptedCalls } from './scripted-calls.js';
 import { PendingWork, RealTime } from './pending-work.js';
 import { type CrashPoint, TestProcess } from './test-process.js';
@@ -202,4 +204,44 @@ export function checkOf(saga: string): string {
 /** A file is being opened, read, written or the like. */
 function usesFiles(): boolean {
   return process.getActiveResourcesInfo().some((resource) => resource.startsWith('FSReq'));
+}
+
+/** A test has one store, in the place of every shard that a start names. */
+export function anyShard(engine: EngineCalls): ShardCalls {
+  return {
+    place: async (saga) => ({ saga, engine }),
+    status: async () => [],
+    change: async (name, call) => {
+      throw noShards(call, name);
+    },
+  };
+}
+
+/**
+ * What transactional methods are given as `ctx.manager` and `ctx.transaction` in a test without one: whatever they use of it is an error.
+ * @param onUse is notified of the error, too, since a step may swallow it
+ */
+function missingManager(onUse: (error: SagaConfigurationError) => void): object {
+  return new Proxy(
+    {},
+    {
+      get: (_target, property) => {
+        // `await` and printing read these properties.
+        if (typeof property === 'symbol' || property === 'then' || property === 'toJSON') return undefined;
+        const error = new SagaConfigurationError(textOfUse(property));
+        onUse(error);
+        throw error;
+      },
+    },
+  );
+}
+
+function textOfUse(property: string): string {
+  const call = currentCall()?.call;
+  const who = call ? `'${call.method}' of ${call.saga}` : 'A method';
+  return (
+    `${who} uses ctx.manager.${property}, but this SagaTest has no manager. Call .manager(fake) on the builder, with a fake ` +
+    `of the methods that transactional steps and compensations call: SagaTest.of(…).manager({ ${property}: async () => undefined }). ` +
+    `With another database layer than TypeORM, call .transaction(fake).`
+  );
 }
