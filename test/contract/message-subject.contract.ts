@@ -7,7 +7,7 @@ import type { InboxStore, OutboxStore } from '../../libs/saga/src/store/outbox-s
 import { migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import { MESSAGING_NEEDS } from '../../libs/saga/src/store/postgres/setup/needs.js';
 import type { JoinedTransaction } from '../../libs/saga/src/store/postgres/connection/saga-database.js';
-import { LANES } from '../../libs/saga/src/store/postgres/outbox/outbox-lanes.js';
+import { LANES } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import { PostgresInbox } from '../../libs/saga/src/store/postgres/outbox/postgres-inbox.js';
 import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import { sqlOf } from '../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';

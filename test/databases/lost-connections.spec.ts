@@ -31,10 +31,10 @@ async function keeping<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<
 }
 
 const session = () =>
-  new CallbackSession<pg.PoolClient>({
-    ...{ pool: pool as unknown as PgPool, open: keeping },
-    clientOf: (client) => client as unknown as PgClient,
-  });
+  new CallbackSession<pg.PoolClient>(
+    { pool: pool as unknown as PgPool, open: keeping },
+    (client) => client as unknown as PgClient,
+  );
 
 test('a connection that was lost returns to its pool, although its layer keeps it', async () => {
   const lost = session();

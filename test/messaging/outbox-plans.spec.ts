@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import { MESSAGING_NEEDS } from '../../libs/saga/src/store/postgres/setup/needs.js';
 import { PostgresInbox } from '../../libs/saga/src/store/postgres/outbox/postgres-inbox.js';
+import type { Sql } from '../../libs/saga/src/store/postgres/connection/sql.js';
 import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import { sqlOf } from '../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import { explainedPlan, explainEverything, type PlanNode, rowsRead } from '../support/explained-plans.js';
@@ -29,8 +30,8 @@ beforeAll(async () => {
     if (plan) explained.push(plan.nodes);
   });
   await client.connect();
-  const sql = {
-    query: async (text: string, values?: unknown[]) => (await client.query<object>(text, values)).rows,
+  const sql: Sql = {
+    query: async <Rows>(text: string, values?: unknown[]) => (await client.query(text, values)).rows as Rows,
   };
   outbox = new PostgresOutbox(sql, 'saga');
   inbox = new PostgresInbox(sql, 'saga');

@@ -1,6 +1,6 @@
 import type { OutgoingMessage } from '../../libs/saga/src/engine/payload/outgoing-message.js';
 import type { OutboxStore } from '../../libs/saga/src/store/outbox-store.js';
-import { LANES } from '../../libs/saga/src/store/postgres/outbox/outbox-lanes.js';
+import { LANES } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import type {
   StoredDeadMessage,
   Settlement,

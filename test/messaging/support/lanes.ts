@@ -1,4 +1,4 @@
-import { LANES } from '../../../libs/saga/src/store/postgres/outbox/outbox-lanes.js';
+import { LANES } from '../../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import type { MessagingApps } from './messaging-apps.js';
 
 /** So many keys of the topic `orders` whose messages are in one lane of the outbox. */

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { SagaConfigurationError } from '../../errors.js';
-import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
+import { wrongArgument } from '../../store/postgres/connection/name-of-layer.js';
 import { isClient, isPool } from '../../store/postgres/connection/pg-database.js';
 import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
 import type { SagaDatabase, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
@@ -8,6 +8,8 @@ import { LayerDatabase } from '../layer/layer-database.js';
 import { isPostgresJs, type PostgresJsClient } from './postgres-js-client.js';
 import { FIX, PostgresJsDatabase } from './postgres-js-database.js';
 import { poolBeside } from './postgres-js-pool.js';
+
+const ADAPTER = ['drizzleDatabase', 'Drizzle'] as const;
 
 /** A database of `drizzle-orm/node-postgres` or of `drizzle-orm/postgres-js`, as `drizzle()` makes it. */
 export interface DrizzleDatabase {
@@ -53,8 +55,8 @@ export function drizzleDatabase<Database extends DrizzleDatabase>(
 ): SagaDatabase<DrizzleTransaction<Database>> {
   const client: unknown = (db as Partial<Database> | undefined)?.$client;
   if (isPostgresJs(client)) return overPostgresJs(db, client, pool);
-  if (!isPool(client)) throw wrong('db', db, EXAMPLE);
-  if (pool !== undefined) throw wrong('pool', pool, 'leave it out: db has a Pool of pg');
+  if (!isPool(client)) throw wrongArgument(...ADAPTER, 'db', db, EXAMPLE);
+  if (pool !== undefined) throw wrongArgument(...ADAPTER, 'pool', pool, 'leave it out: db has a Pool of pg');
   return new LayerDatabase<DrizzleTransaction<Database> & object>({
     ...{ name: 'Drizzle', pool: client, poolSetting: 'max of the pg.Pool', sources: [db], fix: FIX },
     open: ((work) => db.transaction(work)) as TransactionOpener<DrizzleTransaction<Database>>,
@@ -69,7 +71,7 @@ function overPostgresJs<Database extends DrizzleDatabase>(
   client: PostgresJsClient,
   pool: Pool | undefined,
 ): SagaDatabase<DrizzleTransaction<Database>> {
-  if (pool !== undefined && !isPool(pool)) throw wrong('pool', pool, 'give a Pool of pg');
+  if (pool !== undefined && !isPool(pool)) throw wrongArgument(...ADAPTER, 'pool', pool, 'give a Pool of pg');
   const transforms = Object.entries(client.options.transform).filter(([, one]) => Boolean(one?.from));
   if (transforms.length > 0)
     throw new SagaConfigurationError(
@@ -90,11 +92,5 @@ function sessionOf(transaction: object): PgClient | undefined {
 const EXAMPLE =
   'give a database of drizzle-orm/node-postgres over a Pool of pg, or of drizzle-orm/postgres-js: ' +
   'drizzle(new Pool({ connectionString }))';
-
-function wrong(parameter: string, given: unknown, instead: string): SagaConfigurationError {
-  const { what, adapter } = nameOfLayer(given);
-  const fix = parameter === 'db' && adapter && adapter.layer !== 'Drizzle' ? ` ${adapter.fix}` : '';
-  return new SagaConfigurationError(`drizzleDatabase(): ${parameter} is ${what}; ${instead}.${fix}`);
-}
 
 export type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';

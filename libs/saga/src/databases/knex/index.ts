@@ -2,7 +2,6 @@ import type { Knex } from 'knex';
 import { SagaConfigurationError } from '../../errors.js';
 import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
-import { Connections } from '../layer/connections.js';
 import { LayerDatabase } from '../layer/layer-database.js';
 import { type KnexClient, knexClientOf, KnexPool, requireSettings } from './knex-pool.js';
 
@@ -17,7 +16,6 @@ export function knexDatabase(knex: Knex): SagaDatabase<Knex.Transaction> {
   const client = knexClientOf(knex);
   if (!client) throw notKnex(knex);
   requireSettings('knexDatabase', 'connection of Knex', client);
-  const connections = new Connections();
   return new LayerDatabase<Knex.Transaction>({
     ...{ name: 'Knex', pool: new KnexPool(client), poolSetting: 'pool.max of Knex', sources: [knex] },
     fix: 'Give the transaction of knex.transaction(async (trx) => …).',
@@ -25,8 +23,7 @@ export function knexDatabase(knex: Knex): SagaDatabase<Knex.Transaction> {
     isTransaction: (given): given is Knex.Transaction =>
       'isTransaction' in given && given.isTransaction === true && 'savepoint' in given,
     hasEnded: (transaction) => transaction.isCompleted(),
-    clientOf: (transaction) =>
-      connections.of(transaction, () => (transaction.client as KnexClient).acquireConnection()),
+    clientOf: (transaction) => (transaction.client as KnexClient).acquireConnection(),
   });
 }
 

@@ -1,12 +1,12 @@
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
 import type { Pool } from 'pg';
-import { SagaConfigurationError } from '../../errors.js';
-import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
+import { wrongArgument } from '../../store/postgres/connection/name-of-layer.js';
 import { isPool } from '../../store/postgres/connection/pg-database.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import { clientByMarker } from '../layer/client-by-marker.js';
-import { Connections } from '../layer/connections.js';
 import { LayerDatabase } from '../layer/layer-database.js';
+
+const ADAPTER = ['kyselyDatabase', 'Kysely'] as const;
 
 /**
  * The database of an application that uses Kysely over pg: `SagaModule.forRoot({ database: kyselyDatabase(db, pool) })`.
@@ -19,27 +19,26 @@ import { LayerDatabase } from '../layer/layer-database.js';
  */
 export function kyselyDatabase<Schema>(db: Kysely<Schema>, pool: Pool): SagaDatabase<Transaction<Schema>> {
   if (!isKysely(db))
-    throw wrong('db', db, 'give a Kysely: new Kysely({ dialect: new PostgresDialect({ pool }) })');
-  if (!isPool(pool)) throw wrong('pool', pool, 'give the Pool of pg of the dialect');
-  const connections = new Connections();
-  const find = (transaction: Transaction<Schema>) =>
-    clientByMarker('Kysely', pool, (text) => transaction.executeQuery(CompiledQuery.raw(text)));
+    throw wrongArgument(
+      ...ADAPTER,
+      'db',
+      db,
+      'give a Kysely: new Kysely({ dialect: new PostgresDialect({ pool }) })',
+    );
+  if (!isPool(pool)) throw wrongArgument(...ADAPTER, 'pool', pool, 'give the Pool of pg of the dialect');
   return new LayerDatabase<Transaction<Schema>>({
     ...{ name: 'Kysely', pool, poolSetting: 'max of the pg.Pool', sources: [db] },
     fix: 'Give the transaction of db.transaction().execute(async (trx) => …).',
     open: (work) => db.transaction().execute(work),
     isTransaction: (given): given is Transaction<Schema> =>
       isKysely(given) && (given as Kysely<unknown>).isTransaction,
-    clientOf: (transaction) => connections.of(transaction, () => find(transaction)),
+    clientOf: (transaction) =>
+      clientByMarker('Kysely', pool, (text) => transaction.executeQuery(CompiledQuery.raw(text))),
   });
 }
 
 function isKysely(given: unknown): boolean {
   return typeof given === 'object' && given !== null && 'selectFrom' in given && 'isTransaction' in given;
-}
-
-function wrong(parameter: string, given: unknown, fix: string): SagaConfigurationError {
-  return new SagaConfigurationError(`kyselyDatabase(): ${parameter} is ${nameOfLayer(given).what}; ${fix}.`);
 }
 
 export type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';

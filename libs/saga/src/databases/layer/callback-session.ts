@@ -1,13 +1,11 @@
-import { releaseLost } from './release-lost.js';
-import { once, type PromiseParts } from './promise-parts.js';
-import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
+import type { PgClient, PgPool, ReleaseClient } from '../../store/postgres/connection/pg-types.js';
 import type { DatabaseSession, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
+import { TransactionWatch } from '../../store/postgres/connection/transaction-watch.js';
 
 /** How a layer opens a transaction, and what is known of it. */
 interface SessionLayer<Tx> {
   readonly open: TransactionOpener<Tx>;
   readonly pool: PgPool;
-  clientOf(transaction: Tx): PgClient | Promise<PgClient>;
   flush?(transaction: Tx): Promise<unknown>;
 }
 
@@ -25,7 +23,10 @@ export class CallbackSession<Tx> implements DatabaseSession<Tx> {
   private over: Promise<void> | undefined;
   private readonly end: PromiseParts<void> = once();
 
-  constructor(private readonly layer: SessionLayer<Tx>) {}
+  constructor(
+    private readonly layer: SessionLayer<Tx>,
+    private readonly clientOf: (transaction: Tx) => PgClient | Promise<PgClient>,
+  ) {}
 
   get transaction(): Tx {
     return this.handle!.transaction;
@@ -36,7 +37,7 @@ export class CallbackSession<Tx> implements DatabaseSession<Tx> {
     const opened = once<PgClient>();
     this.over = this.layer.open(async (transaction) => {
       this.handle = { transaction };
-      this.client = await this.layer.clientOf(transaction);
+      this.client = await this.clientOf(transaction);
       opened.resolve(this.client);
       await this.end.promise;
     });
@@ -68,4 +69,28 @@ export class CallbackSession<Tx> implements DatabaseSession<Tx> {
     await this.rollback().catch(() => undefined);
     if (this.client) releaseLost(this.layer.pool, this.client);
   }
+}
+
+/** A promise, and what settles it. */
+interface PromiseParts<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Returns a promise whose rejection may stay without a handler. */
+function once<T>(): PromiseParts<T> {
+  let resolve!: (value: T) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<T>((...parts) => ([resolve, reject] = parts));
+  promise.catch(() => undefined);
+  return { promise, resolve, reject };
+}
+
+/**
+ * Returns a connection that was lost in a transaction to its pool of pg, if the layer did not. A ControlledTransaction of
+ * Kysely, which MikroORM 7 uses, keeps the connection of a transaction that it cannot roll back, for ever.
+ */
+function releaseLost(pool: PgPool, client: PgClient & { readonly release?: ReleaseClient }): void {
+  if (TransactionWatch.on(client).isLost && pool._clients?.includes(client)) client.release?.(true);
 }

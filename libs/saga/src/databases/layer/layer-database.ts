@@ -24,7 +24,7 @@ export interface LayerParts<Tx extends object> {
   handleOf?(transaction: Tx): object;
   /** The layer knows that a transaction has ended. Default: the layer does not know. */
   hasEnded?(transaction: Tx): boolean;
-  /** The connection of a transaction. */
+  /** Finds the connection of a transaction. */
   clientOf(transaction: Tx): PgClient | Promise<PgClient>;
   /**
    * Works as `SagaDatabase.requireSchema`. Default: the layer's tools leave all schemas alone that are not the
@@ -40,6 +40,8 @@ export class LayerDatabase<Tx extends object> implements SagaDatabase<Tx> {
   readonly name: string;
   readonly pool: PgPool;
   readonly poolSetting: string;
+  /** The connections of transactions, by their handles: each takes time to find, and is found once. */
+  private readonly clients = new WeakMap<object, PgClient | Promise<PgClient>>();
 
   constructor(private readonly parts: LayerParts<Tx>) {
     this.name = parts.name;
@@ -48,7 +50,7 @@ export class LayerDatabase<Tx extends object> implements SagaDatabase<Tx> {
   }
 
   session(): DatabaseSession<Tx> {
-    return new CallbackSession(this.parts);
+    return new CallbackSession(this.parts, (transaction) => this.clientOf(transaction));
   }
 
   join(transaction: unknown): JoinedTransaction {
@@ -57,8 +59,8 @@ export class LayerDatabase<Tx extends object> implements SagaDatabase<Tx> {
       throw wrongTransaction(transaction, parts.name, parts.fix);
     const { pool, fix } = parts;
     if (parts.hasEnded?.(transaction)) throw transactionEnded(fix);
-    const handle = parts.handleOf?.(transaction) ?? transaction;
-    return new ClientTransaction(() => parts.clientOf(transaction), { pool, handle, fix });
+    const handle = this.handleOf(transaction);
+    return new ClientTransaction(() => this.clientOf(transaction), { pool, handle, fix });
   }
 
   requireSchema(schema: string): void {
@@ -67,6 +69,24 @@ export class LayerDatabase<Tx extends object> implements SagaDatabase<Tx> {
 
   opener(source: unknown): TransactionOpener<Tx> | undefined {
     return this.parts.sources.includes(source) ? this.parts.open : undefined;
+  }
+
+  private handleOf(transaction: Tx): object {
+    return this.parts.handleOf?.(transaction) ?? transaction;
+  }
+
+  private clientOf(transaction: Tx): PgClient | Promise<PgClient> {
+    const handle = this.handleOf(transaction);
+    const known = this.clients.get(handle);
+    if (known) return known;
+    const found = this.parts.clientOf(transaction);
+    this.clients.set(handle, found);
+    if ('then' in found)
+      found.then(
+        (client) => this.clients.set(handle, client),
+        () => this.clients.delete(handle),
+      );
+    return found;
   }
 }
 

@@ -1,14 +1,12 @@
 import type { Pool } from 'pg';
 import { SagaConfigurationError } from '../../errors.js';
-import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
+import { wrongArgument } from '../../store/postgres/connection/name-of-layer.js';
 import { isPool } from '../../store/postgres/connection/pg-database.js';
 import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
 import type { SagaDatabase, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
 import { type KnexClient, knexClientOf, KnexPool, requireSettings } from '../knex/knex-pool.js';
 import { clientByMarker } from '../layer/client-by-marker.js';
-import { Connections } from '../layer/connections.js';
 import { LayerDatabase } from '../layer/layer-database.js';
-import { asEntityManager, type EntityManagerParts } from './entity-manager.js';
 
 /** An EntityManager of MikroORM 6 or 7, as `orm.em` is one. */
 export interface MikroOrmEntityManager {
@@ -22,6 +20,8 @@ export interface MikroOrmEntityManager {
   /** Sends the changes of entities. */
   flush(): Promise<void>;
 }
+
+const ADAPTER = ['mikroOrmDatabase', 'MikroORM'] as const;
 
 /**
  * The database of an application that uses MikroORM with PostgreSQL:
@@ -41,13 +41,13 @@ export function mikroOrmDatabase<Em extends MikroOrmEntityManager>(
   pool?: Pool,
 ): SagaDatabase<Em> {
   const em = asEntityManager(orm);
-  if (!em) throw wrong('orm', orm, 'give a MikroORM of PostgreSQL: await MikroORM.init({ … })');
+  if (!em)
+    throw wrongArgument(...ADAPTER, 'orm', orm, 'give a MikroORM of PostgreSQL: await MikroORM.init({ … })');
   if (em.config.get('disableTransactions') === true)
     throw new SagaConfigurationError(
       'mikroOrmDatabase(): the transactions of MikroORM are disabled; remove disableTransactions from its options.',
     );
   const layer = layerOf(em, pool);
-  const connections = new Connections();
   return new LayerDatabase<Em & EntityManagerParts>({
     ...{ name: 'MikroORM', pool: layer.pool, poolSetting: layer.poolSetting, sources: [orm, em] },
     fix: 'Give the EntityManager of em.transactional(async (em) => …).',
@@ -56,10 +56,7 @@ export function mikroOrmDatabase<Em extends MikroOrmEntityManager>(
       asEntityManager(given) === given && asEntityManager(given)!.isInTransaction(),
     // An EntityManager can have several transactions, one after another.
     handleOf: (transaction) => transaction.getTransactionContext()!,
-    clientOf: (transaction) => {
-      const context = transaction.getTransactionContext()!;
-      return connections.of(context, () => layer.clientOf(transaction, context));
-    },
+    clientOf: (transaction) => layer.clientOf(transaction, transaction.getTransactionContext()!),
     flush: (transaction) => transaction.flush(),
     requireSchema: (schema) => requireIgnored(em, schema),
   });
@@ -101,10 +98,11 @@ function layerOf(em: EntityManagerParts, given: Pool | undefined): Connected {
       clientOf: (_, context) => (context as { readonly client: KnexClient }).client.acquireConnection(),
     };
   }
-  if (knex) throw wrong('orm', em, 'give a MikroORM of PostgreSQL, of @mikro-orm/postgresql');
+  if (knex)
+    throw wrongArgument(...ADAPTER, 'orm', em, 'give a MikroORM of PostgreSQL, of @mikro-orm/postgresql');
   // MikroORM 7 is over Kysely.
   const fix = 'give the Pool of pg of MikroORM: await orm.em.getConnection().getNativeClient()';
-  if (!isPool(given)) throw wrong('pool', given, fix);
+  if (!isPool(given)) throw wrongArgument(...ADAPTER, 'pool', given, fix);
   const pool: PgPool = given;
   return {
     ...{ pool, poolSetting: 'pool.max of MikroORM' },
@@ -115,10 +113,33 @@ function layerOf(em: EntityManagerParts, given: Pool | undefined): Connected {
   };
 }
 
-function wrong(parameter: string, given: unknown, fix: string): SagaConfigurationError {
-  return new SagaConfigurationError(
-    `mikroOrmDatabase(): ${parameter} is ${nameOfLayer(given).what}; ${fix}.`,
-  );
+/** The part of MikroORM's connection that is used here. */
+interface Connection {
+  /** MikroORM 6. */
+  getKnex?(): unknown;
+  execute(text: string, parameters: unknown[], method: 'get', transaction: object): Promise<unknown>;
+}
+
+/** The part of MikroORM's EntityManager that is used here. */
+interface EntityManagerParts {
+  readonly config: { get(option: string): unknown };
+  fork(options: { disableContextResolution: boolean }): EntityManagerParts;
+  transactional<T>(work: (em: EntityManagerParts) => Promise<T>): Promise<T>;
+  isInTransaction(): boolean;
+  getTransactionContext(): object | undefined;
+  getConnection(): Connection;
+  flush(): Promise<void>;
+}
+
+/** Returns an EntityManager, or that of a MikroORM. By what it has: there may be several copies of MikroORM. */
+function asEntityManager(given: unknown): EntityManagerParts | undefined {
+  if (typeof given !== 'object' || given === null) return undefined;
+  const em: unknown = 'getTransactionContext' in given ? given : (given as { readonly em?: unknown }).em;
+  const has = (name: string) => typeof (em as Record<string, unknown>)[name] === 'function';
+  if (typeof em !== 'object' || em === null) return undefined;
+  return ['fork', 'transactional', 'getTransactionContext', 'getConnection'].every(has)
+    ? (em as EntityManagerParts)
+    : undefined;
 }
 
 export type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';

@@ -1,6 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { SagaConfigurationError } from '../../errors.js';
-import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
+import { wrongArgument } from '../../store/postgres/connection/name-of-layer.js';
 import { isPool, PgDatabase } from '../../store/postgres/connection/pg-database.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 
@@ -14,11 +13,8 @@ import type { SagaDatabase } from '../../store/postgres/connection/saga-database
  */
 export function pgDatabase(pool: Pool): SagaDatabase<PoolClient> {
   if (isPool(pool)) return new PgDatabase(pool);
-  const { what, adapter } = nameOfLayer(pool);
-  const fix = adapter && adapter.layer !== 'pg' ? ` ${adapter.fix}` : '';
-  throw new SagaConfigurationError(
-    `pgDatabase(): pool is ${what}; give a Pool of pg: new Pool({ connectionString }).${fix}`,
-  );
+  const fix = 'give a Pool of pg: new Pool({ connectionString })';
+  throw wrongArgument('pgDatabase', 'pg', 'pool', pool, fix);
 }
 
 export type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';

@@ -1,12 +1,10 @@
 import type { Pool } from 'pg';
 import { SagaConfigurationError } from '../../errors.js';
-import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
+import { wrongArgument } from '../../store/postgres/connection/name-of-layer.js';
 import { isPool } from '../../store/postgres/connection/pg-database.js';
 import type { SagaDatabase, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
 import { clientByMarker } from '../layer/client-by-marker.js';
-import { Connections } from '../layer/connections.js';
 import { LayerDatabase } from '../layer/layer-database.js';
-import { withSqlState } from './sql-state.js';
 
 /** A PrismaClient, as `prisma generate` makes it. */
 export interface PrismaDatabaseClient {
@@ -31,6 +29,7 @@ export type PrismaTransaction<Client> = Omit<
   '$connect' | '$disconnect' | '$on' | '$use' | '$extends'
 >;
 
+const ADAPTER = ['prismaDatabase', 'Prisma'] as const;
 /** The longest time that a timer of Node takes, in ms. A step has a timeout of its own. */
 const NO_LIMIT = 2 ** 31 - 1;
 const OPTIONS = { maxWait: NO_LIMIT, timeout: NO_LIMIT };
@@ -49,22 +48,21 @@ export function prismaDatabase<Client extends PrismaDatabaseClient>(
   prisma: Client,
   pool?: Pool,
 ): SagaDatabase<PrismaTransaction<Client>> {
-  if (!isPrisma(prisma)) throw wrong('prisma', prisma, `give a PrismaClient: ${EXAMPLE}`);
+  if (!isPrisma(prisma)) throw wrongArgument(...ADAPTER, 'prisma', prisma, `give a PrismaClient: ${EXAMPLE}`);
   const own: unknown = pool ?? poolOf(prisma);
-  if (pool !== undefined && !isPool(own)) throw wrong('pool', pool, 'give the Pool of pg of the adapter');
+  if (pool !== undefined && !isPool(own))
+    throw wrongArgument(...ADAPTER, 'pool', pool, 'give the Pool of pg of the adapter');
   if (!isPool(own))
     throw new SagaConfigurationError(
       `prismaDatabase(): the adapter of prisma has no Pool of pg that sagas can share. Give it one: ${EXAMPLE}.`,
     );
-  const connections = new Connections();
   return new LayerDatabase<PrismaTransaction<Client> & PrismaDatabaseClient>({
     ...{ name: 'Prisma', pool: own, poolSetting: 'max of the pg.Pool', sources: [prisma] },
     fix: 'Give the transaction of prisma.$transaction(async (tx) => …).',
     open: openerOf(prisma) as TransactionOpener<PrismaTransaction<Client> & PrismaDatabaseClient>,
     isTransaction: (given): given is PrismaTransaction<Client> & PrismaDatabaseClient =>
       isPrisma(given) && !('$connect' in given),
-    clientOf: (transaction) =>
-      connections.of(transaction, () => clientByMarker('Prisma', own, (text) => select(transaction, text))),
+    clientOf: (transaction) => clientByMarker('Prisma', own, (text) => select(transaction, text)),
   });
 }
 
@@ -106,8 +104,20 @@ function poolOf(prisma: object): unknown {
   return _engineConfig?.adapter?.externalPool;
 }
 
-function wrong(parameter: string, given: unknown, fix: string): SagaConfigurationError {
-  return new SagaConfigurationError(`prismaDatabase(): ${parameter} is ${nameOfLayer(given).what}; ${fix}.`);
+/** What a driver adapter says of an error of PostgreSQL. */
+interface AdapterError {
+  readonly cause?: { readonly originalCode?: unknown };
+}
+
+/**
+ * Returns an error with the SQLSTATE of PostgreSQL as its code. Prisma has codes of its own. The error of a statement has
+ * that of the adapter within, and COMMIT fails with that of the adapter.
+ */
+function withSqlState(error: unknown): unknown {
+  const { message, meta, cause } = (error ?? {}) as Error &
+    AdapterError & { readonly meta?: { readonly driverAdapterError?: AdapterError } };
+  const code = (meta?.driverAdapterError?.cause ?? cause)?.originalCode;
+  return code === undefined ? error : Object.assign(new Error(message, { cause: error }), { code });
 }
 
 export type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';

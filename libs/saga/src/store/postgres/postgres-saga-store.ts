@@ -55,7 +55,6 @@ import { DEFAULT_SCHEMA } from './schema/saga-entities.js';
 import { type Statements, statementsOf, type Writes, writesOf } from './statements.js';
 import { PAGE_BYTES, type ReadBounds, SagaReader } from './read/saga-reader.js';
 import { SagaStarts } from './start/start-sagas.js';
-import { type HistoryRow, toHistoryRecord } from './edit/stored-operation.js';
 import { toStoredSaga } from './read/stored-saga-row.js';
 import { sendWithin } from './connection/transaction-watch.js';
 import { isOutage, isTransientError, refusesData } from './connection/transient-errors.js';
@@ -232,8 +231,9 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async history(id: string, limit: number): Promise<HistoryRecord[]> {
-    const rows = await this.query<HistoryRow>(this.sql, this.statements.history, [id, limit]);
-    return rows.map(({ entry }) => toHistoryRecord(entry));
+    const { history } = this.statements;
+    const rows = await this.query<{ entry: Nullable<HistoryRecord> }>(this.sql, history, [id, limit]);
+    return rows.map(({ entry }) => withoutNulls(entry));
   }
 
   signal(

@@ -1,6 +1,4 @@
-interface Sql {
-  query(text: string, values?: unknown[]): Promise<unknown>;
-}
+import type { Sql } from '../connection/sql.js';
 
 export interface CleanupBatch {
   /** The name of the sagas. */
@@ -54,10 +52,10 @@ export class PostgresCleanup {
     dryRun,
     alone,
   }: CleanupBatch): Promise<CleanedBatch | undefined> {
-    const [row] = (await this.sql.query(
+    const [row] = await this.sql.query<CleanedRow[]>(
       `SELECT looked, gone, place, place_id FROM "${this.schema}".cleanup($1, $2, $3, $4, $5, $6, $7)`,
       [name, age, after.at, after.id, most, dryRun, alone],
-    )) as CleanedRow[];
+    );
     if (!row) return undefined;
     const isLast = row.looked < most;
     return { gone: row.gone, next: isLast ? undefined : { at: row.place!, id: row.place_id! } };
@@ -65,9 +63,8 @@ export class PostgresCleanup {
 
   /** Reads the names of all sagas that were ever deployed in this schema: a row or a few for each. */
   async names(): Promise<string[]> {
-    const rows = (await this.sql.query(`SELECT DISTINCT name FROM "${this.schema}".graph ORDER BY name`)) as {
-      name: string;
-    }[];
+    const text = `SELECT DISTINCT name FROM "${this.schema}".graph ORDER BY name`;
+    const rows = await this.sql.query<{ name: string }[]>(text);
     return rows.map(({ name }) => name);
   }
 }

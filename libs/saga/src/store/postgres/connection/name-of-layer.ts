@@ -1,4 +1,4 @@
-import { SagaTransactionError } from '../../../errors.js';
+import { SagaConfigurationError, SagaTransactionError } from '../../../errors.js';
 import { shown } from '../../../shared/shown-value.js';
 
 /** A database layer that this package has an entry for. */
@@ -12,6 +12,13 @@ interface NamedLayer {
   /** What was given, for a message that begins with "… is". */
   readonly what: string;
   readonly adapter?: Adapter;
+}
+
+/** How an object of a layer is recognized: there may be several copies of a package, and none of them is loaded for this. */
+interface Shape {
+  readonly has: readonly string[];
+  readonly what: string | ((given: never) => string);
+  readonly adapter: Adapter;
 }
 
 const adapterOf = (layer: string, call: string, entry: string): Adapter => ({
@@ -34,6 +41,25 @@ const PRISMA = adapterOf('Prisma', 'prismaDatabase(prisma)', 'prisma');
 /** What Drizzle marks its classes with. */
 const DRIZZLE_KIND = Symbol.for('drizzle:entityKind');
 
+const orTransaction = (layer: string) => (given: { readonly isTransaction?: unknown }) =>
+  given.isTransaction === true ? `a transaction of ${layer}` : `a ${layer}`;
+const managerOfMikroOrm = (em: { isInTransaction(): boolean }) =>
+  `an EntityManager of MikroORM ${em.isInTransaction() ? 'in' : 'outside of'} a transaction`;
+
+/** The first that fits is it. */
+const SHAPES: readonly Shape[] = [
+  { has: ['getTransactionContext', 'isInTransaction'], what: managerOfMikroOrm, adapter: MIKRO_ORM },
+  { has: ['em', 'getMetadata'], what: 'a MikroORM', adapter: MIKRO_ORM },
+  { has: ['$queryRawUnsafe', '$connect'], what: 'a PrismaClient', adapter: PRISMA },
+  { has: ['$queryRawUnsafe'], what: 'a transaction of Prisma', adapter: PRISMA },
+  { has: ['createQueryRunner'], what: DATA_SOURCE, adapter: TYPEORM },
+  { has: ['getRepository', 'query'], what: MANAGER, adapter: TYPEORM },
+  { has: ['query', 'totalCount'], what: 'a Pool of pg', adapter: PG },
+  { has: ['query', 'getTypeParser'], what: 'a client of pg', adapter: PG },
+  { has: ['selectFrom', 'isTransaction'], what: orTransaction('Kysely'), adapter: KYSELY },
+  { has: ['raw', 'queryBuilder', 'client'], what: orTransaction('Knex'), adapter: KNEX },
+];
+
 /** Returns what was given as a database or as a transaction, and the adapter that takes it. */
 export function nameOfLayer(given: unknown): NamedLayer {
   try {
@@ -50,38 +76,47 @@ export function nameOfLayer(given: unknown): NamedLayer {
  */
 export function wrongTransaction(given: unknown, layer: string, fix: string): SagaTransactionError {
   const { what, adapter } = nameOfLayer(given);
-  const other = adapter === undefined || adapter.layer === layer ? '' : ` ${adapter.fix}`;
   return new SagaTransactionError(
-    `The transaction that was given is ${what}, but the module uses the database of ${layer}.${other} ${fix}`,
+    `The transaction that was given is ${what}, but the module uses the database of ${layer}.${elsewhere(adapter, layer)} ${fix}`,
   );
 }
 
-/** By what they have: there may be several copies of a package, and none of them is loaded for this. */
+/**
+ * Returns the error for an argument of an adapter's function that is not what it has to be.
+ * @param call the function
+ * @param layer the layer of the adapter
+ * @param fix what to give instead
+ */
+export function wrongArgument(
+  call: string,
+  layer: string,
+  parameter: string,
+  given: unknown,
+  fix: string,
+): SagaConfigurationError {
+  const { what, adapter } = nameOfLayer(given);
+  return new SagaConfigurationError(
+    `${call}(): ${parameter} is ${what}; ${fix}.${elsewhere(adapter, layer)}`,
+  );
+}
+
+/** A sentence with the adapter for an object of another layer. */
+function elsewhere(adapter: Adapter | undefined, layer: string): string {
+  return adapter === undefined || adapter.layer === layer ? '' : ` ${adapter.fix}`;
+}
+
 function recognized(given: unknown): NamedLayer | undefined {
   if ((typeof given !== 'object' && typeof given !== 'function') || given === null) return undefined;
-  const has = (...names: string[]) => names.every((name) => name in given);
-  if (has('getTransactionContext', 'isInTransaction')) {
-    const isInside = (given as { isInTransaction(): boolean }).isInTransaction();
-    const where = isInside ? 'in a transaction' : 'outside of a transaction';
-    return { what: `an EntityManager of MikroORM ${where}`, adapter: MIKRO_ORM };
-  }
-  if (has('em', 'getMetadata')) return { what: 'a MikroORM', adapter: MIKRO_ORM };
-  if (has('$queryRawUnsafe'))
-    return { what: has('$connect') ? 'a PrismaClient' : 'a transaction of Prisma', adapter: PRISMA };
-  if (has('createQueryRunner')) return { what: DATA_SOURCE, adapter: TYPEORM };
-  if (has('getRepository', 'query')) return { what: MANAGER, adapter: TYPEORM };
-  if (has('query', 'totalCount')) return { what: 'a Pool of pg', adapter: PG };
-  if (has('query', 'getTypeParser')) return { what: 'a client of pg', adapter: PG };
-  if (has('selectFrom', 'isTransaction')) {
-    const { isTransaction } = given as { readonly isTransaction: unknown };
-    return { what: isTransaction === true ? 'a transaction of Kysely' : 'a Kysely', adapter: KYSELY };
-  }
-  if (has('raw', 'queryBuilder', 'client')) {
-    const { isTransaction } = given as { readonly isTransaction?: unknown };
-    return { what: isTransaction === true ? 'a transaction of Knex' : 'a Knex', adapter: KNEX };
+  const shape = SHAPES.find(({ has }) => has.every((name) => name in given));
+  if (shape) {
+    const { what, adapter } = shape;
+    return { what: typeof what === 'string' ? what : what(given as never), adapter };
   }
   if (DRIZZLE_KIND in given.constructor)
-    return { what: has('rollback') ? 'a transaction of Drizzle' : 'a database of Drizzle', adapter: DRIZZLE };
+    return {
+      what: 'rollback' in given ? 'a transaction of Drizzle' : 'a database of Drizzle',
+      adapter: DRIZZLE,
+    };
   // Not its properties, which may be secret.
   return { what: `an object of the class ${nameOfClass(given)}` };
 }

@@ -1,4 +1,5 @@
 import type { JoinedTransaction } from '../connection/saga-database.js';
+import type { Sql } from '../connection/sql.js';
 import { sendWithin } from '../connection/transaction-watch.js';
 
 /** serialization_failure */
@@ -12,10 +13,6 @@ export class NotedMeanwhile extends Error {
     super(driverError.message, { cause: driverError });
     this.name = 'QueryFailedError';
   }
-}
-
-interface Sql {
-  query(text: string, values?: unknown[]): Promise<unknown>;
 }
 
 /** The journal of the messages that were handled. */
@@ -51,10 +48,8 @@ export class PostgresInbox {
 
   /** Forgets those that are older than this (ms), so many at most; gives how many there were. */
   async forget(age: number, most: number): Promise<number> {
-    const [row] = (await this.sql.query(`SELECT ${this.schema}.inbox_forget($1, $2) AS gone`, [
-      age,
-      most,
-    ])) as [{ gone: number }];
+    const text = `SELECT ${this.schema}.inbox_forget($1, $2) AS gone`;
+    const [row] = await this.sql.query<[{ gone: number }]>(text, [age, most]);
     return row.gone;
   }
 }

@@ -1,5 +1,7 @@
 import type { OutgoingMessage } from '../../../engine/payload/outgoing-message.js';
+import { fieldArrays } from '../checkpoint/column-values.js';
 import type { JoinedTransaction } from '../connection/saga-database.js';
+import type { Sql } from '../connection/sql.js';
 import { sendWithin } from '../connection/transaction-watch.js';
 import { isOutage, isTransientError } from '../connection/transient-errors.js';
 
@@ -63,17 +65,23 @@ export interface PageLimits {
   readonly bytes?: number;
 }
 
+/**
+ * Messages of one topic and key are in one lane, and a lane is sent by one relay at a time, in order. A power of two;
+ * many more than there will be relays, so that the work divides well, and few enough to look through at each turn.
+ */
+export const LANES = 64;
 /** Payloads and headers that are read at once. */
 export const OUTBOX_PAGE_BYTES = 2 ** 23;
-
-interface Sql {
-  query(text: string, values?: unknown[]): Promise<unknown>;
-}
 
 interface TakenRow extends Omit<TakenMessage, 'payload'> {
   readonly epoch: string;
   readonly payload: string | null;
   readonly behind: boolean;
+}
+
+interface DeadRow extends Omit<StoredDeadMessage, 'createdAt' | 'deadAt'> {
+  readonly createdAt: number;
+  readonly deadAt: number;
 }
 
 /** The statements of the outbox. functions/relay.function.ts describes what they do. */
@@ -113,26 +121,21 @@ export class PostgresOutbox {
   }
 
   private publishing(messages: readonly (OutgoingMessage & { id: string })[]): [string, unknown[]] {
-    const column = <T>(of: (message: OutgoingMessage & { id: string }) => T): T[] => messages.map(of);
     return [
       `SELECT ${this.s}.publish($1::uuid[], $2::text[], $3::text[], $4::text[], $5::json[], $6::jsonb[])`,
       [
-        column(({ id }) => id),
-        column(({ topic }) => topic),
-        column(({ key }) => key),
-        column(({ type }) => type),
-        column(({ payload }) => payload),
-        column(({ headers }) => JSON.stringify(headers)),
+        ...fieldArrays(messages, 'id', 'topic', 'key', 'type', 'payload'),
+        messages.map(({ headers }) => JSON.stringify(headers)),
       ],
     ];
   }
 
   async take(relay: string, lease: number, most: PageLimits): Promise<TakenLanes> {
-    const rows = (await this.sql.query(
+    const rows = await this.sql.query<TakenRow[]>(
       `SELECT lane, epoch, id, topic, key, type, payload, headers, attempts, behind
        FROM ${this.s}.outbox_take($1, $2, $3, $4, $5)`,
       [relay, lease, most.messages, most.lanes, most.bytes ?? OUTBOX_PAGE_BYTES],
-    )) as TakenRow[];
+    );
     const messages = rows.filter((row): row is TakenRow & { payload: string } => !row.behind);
     const epochs = new Map(messages.map(({ lane, epoch }) => [lane, epoch]));
     const lanes = [...epochs].map(([lane, epoch]) => ({ lane, epoch }));
@@ -141,9 +144,7 @@ export class PostgresOutbox {
 
   /** The lanes that are leased by a relay. Plan: 64 rows at most. */
   async lanesOf(relay: string): Promise<TakenLanes['lanes']> {
-    return (await this.sql.query(`SELECT lane, epoch FROM ${this.s}.outbox_lane WHERE leased_by = $1`, [
-      relay,
-    ])) as TakenLanes['lanes'];
+    return this.sql.query(`SELECT lane, epoch FROM ${this.s}.outbox_lane WHERE leased_by = $1`, [relay]);
   }
 
   async settle(lanes: TakenLanes['lanes'], settlement: Settlement): Promise<void> {
@@ -152,15 +153,8 @@ export class PostgresOutbox {
       `SELECT ${this.s}.outbox_settle($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::float8[], $6::uuid[],
         $7::smallint[], $8::bigint[], $9::boolean[])`,
       [
-        sent,
-        failed.map(({ id }) => id),
-        failed.map(({ error }) => error),
-        failed.map(({ attempts }) => attempts),
-        failed.map(({ retryIn }) => retryIn ?? null),
-        behind,
-        lanes.map(({ lane }) => lane),
-        lanes.map(({ epoch }) => epoch),
-        lanes.map(({ lane }) => unfinished.has(lane)),
+        ...[sent, ...fieldArrays(failed, 'id', 'error', 'attempts', 'retryIn'), behind],
+        ...[...fieldArrays(lanes, 'lane', 'epoch'), lanes.map(({ lane }) => unfinished.has(lane))],
       ],
     );
   }
@@ -170,20 +164,20 @@ export class PostgresOutbox {
    * Plan: by primary key, from 64 rows at most.
    */
   async renew(lanes: TakenLanes['lanes'], lease: number): Promise<number[]> {
-    const rows = (await this.sql.query(
+    const rows = await this.sql.query<{ lane: number }[]>(
       `WITH renewed AS (
         UPDATE ${this.s}.outbox_lane l SET leased_until = now() + $3 * interval '1 millisecond'
         FROM unnest($1::smallint[], $2::bigint[]) AS w(lane, epoch)
         WHERE l.lane = w.lane AND l.epoch = w.epoch AND l.leased_by IS NOT NULL RETURNING l.lane)
        SELECT lane FROM renewed`,
-      [lanes.map(({ lane }) => lane), lanes.map(({ epoch }) => epoch), lease],
-    )) as { lane: number }[];
+      [...fieldArrays(lanes, 'lane', 'epoch'), lease],
+    );
     return rows.map(({ lane }) => lane);
   }
 
   /** Up to PAGE_BYTES, and one at least. Plan: by outbox_dead. */
   async dead(limit: number, after?: { deadAt: string; id: string }): Promise<StoredDeadMessage[]> {
-    const rows = (await this.sql.query(
+    const rows = await this.sql.query<DeadRow[]>(
       `SELECT id, aggregatetype AS topic, aggregateid AS key, type, payload::text AS payload, headers, attempts, error,
         (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt",
         (extract(epoch FROM dead_at) * 1000)::float8 AS "deadAt", to_json(dead_at)#>>'{}' AS "deadAtText", place < found AS more
@@ -194,7 +188,7 @@ export class PostgresOutbox {
         WINDOW w AS (ORDER BY dead_at, id ROWS UNBOUNDED PRECEDING)) p
        WHERE before < ${OUTBOX_PAGE_BYTES} ORDER BY dead_at, id`,
       [limit, after?.deadAt, after?.id],
-    )) as (Omit<StoredDeadMessage, 'createdAt' | 'deadAt'> & { createdAt: number; deadAt: number })[];
+    );
     return rows.map((row) => ({ ...row, createdAt: new Date(row.createdAt), deadAt: new Date(row.deadAt) }));
   }
 
@@ -215,7 +209,7 @@ export class PostgresOutbox {
    * Plan: of each lane the first ones, by outbox_ready.
    */
   async deleteOlder(age: number, most: number): Promise<number> {
-    const [row] = (await this.sql.query(
+    const [row] = await this.sql.query<[{ gone: number }]>(
       `WITH gone AS (
         DELETE FROM ${this.s}.outbox o USING (
           SELECT f.id FROM ${this.s}.outbox_lane l CROSS JOIN LATERAL (
@@ -224,15 +218,14 @@ export class PostgresOutbox {
           WHERE f.created_at < now() - $1 * interval '1 millisecond') w
         WHERE o.id = w.id RETURNING 1)
        SELECT count(*)::int AS gone FROM gone`,
-      [age, Math.max(1, Math.floor(most / 64))],
-    )) as [{ gone: number }];
+      [age, Math.max(1, Math.floor(most / LANES))],
+    );
     return row.gone;
   }
 
   private async changed(name: string, ids: readonly string[]): Promise<number> {
-    const [row] = (await this.sql.query(`SELECT ${this.s}.${name}($1::uuid[]) AS changed`, [ids])) as [
-      { changed: number },
-    ];
+    const text = `SELECT ${this.s}.${name}($1::uuid[]) AS changed`;
+    const [row] = await this.sql.query<[{ changed: number }]>(text, [ids]);
     return row.changed;
   }
 }

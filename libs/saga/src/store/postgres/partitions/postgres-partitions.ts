@@ -1,9 +1,6 @@
 import { DELETION_KNOWN_FOR } from '../../../engine/ports/put-back.js';
+import type { Sql } from '../connection/sql.js';
 import { PERIODS, type Partitions } from '../schema/partition-saga-tables.js';
-
-interface Sql {
-  query<Row>(text: string, values?: unknown[]): Promise<Row>;
-}
 
 /** A partition of the sagas' tables: what was started from one time on, until another (ms). */
 export interface Partition {

@@ -1,12 +1,14 @@
 import type { StoredTask, StoreTaskFilter } from '../../../engine/ports/stored-task.js';
 import type { Sql } from '../connection/sql.js';
 import { loadedOperations } from '../edit/operation.sql.js';
-import { type OperationJson, toStoredOperation } from '../edit/stored-operation.js';
+import type { StoredOperation } from '../../../engine/ports/operation.js';
 import { sagaFields } from '../schema/saga-row.js';
 import { millisecondsOf } from '../schema/step-row.js';
 import { type Nullable, withoutNulls } from './without-nulls.js';
 
-type TaskRow = Nullable<StoredTask> & { readonly operations: OperationJson[] | null };
+type TaskRow = Nullable<Omit<StoredTask, 'operations'>> & {
+  readonly operations: Nullable<StoredOperation>[] | null;
+};
 
 /** Adds a value to the statement's. Returns its parameter. */
 type Given = (value: unknown) => string;
@@ -79,5 +81,8 @@ function afterSql(schema: string, { after, tags }: StoreTaskFilter, given: Given
 }
 
 function toStoredTask({ operations, ...row }: TaskRow): StoredTask {
-  return { ...withoutNulls(row), ...(operations && { operations: operations.map(toStoredOperation) }) };
+  return {
+    ...withoutNulls(row),
+    ...(operations && { operations: operations.map((json) => withoutNulls(json)) }),
+  };
 }

@@ -14,8 +14,9 @@ import { type StepNote, type StepNotes, withNote } from '../../../machine/step-n
 import type { Parts } from '../../../shared/parts.js';
 import { type ErrorsJson, errorsOfJson } from '../checkpoint/errors-json.js';
 import { type NotesJson, notesOfJson } from '../checkpoint/notes-json.js';
-import { type OperationJson, toStoredOperation } from '../edit/stored-operation.js';
+import type { StoredOperation } from '../../../engine/ports/operation.js';
 import type { SagaFields, StoredField } from '../schema/saga-row.js';
+import { type Nullable, withoutNulls } from './without-nulls.js';
 import {
   STEP_COLUMNS,
   STEP_PROGRESS,
@@ -40,7 +41,7 @@ export interface StoredSagaRow
 interface LoadedAlone extends SagaFields<'limitKey' | 'inputReplaced' | 'startedInput'> {
   readonly lockHolder: string | null;
   readonly slotsTaken: number | null;
-  readonly operations: OperationJson[] | null;
+  readonly operations: Nullable<StoredOperation>[] | null;
 }
 
 export interface SignalJson {
@@ -121,7 +122,7 @@ export function toStoredSaga(row: StoredSagaRow): StoredSaga {
     reports: row.reports ?? undefined,
     slaAt: row.slaAt ?? undefined,
     overdue: row.overdue || undefined,
-    operations: row.operations?.map(toStoredOperation),
+    operations: row.operations?.map((json) => withoutNulls(json)),
     lock: toLock(row),
     deadlock: (row.lockDeadlock ?? undefined) as LockDeadlock | undefined,
     parent: row.parentId === null ? undefined : { id: row.parentId, step: row.parentStep! },

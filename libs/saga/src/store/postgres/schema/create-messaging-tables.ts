@@ -2,7 +2,7 @@ import { inboxForgetFunction } from './functions/inbox.function.js';
 import { publishFunction } from './functions/publish.function.js';
 import { relayFunctions } from './functions/relay.function.js';
 import { ORDER_COLUMNS } from './functions/relay-order.js';
-import { LANES } from '../outbox/outbox-lanes.js';
+import { LANES } from '../outbox/postgres-outbox.js';
 import { wakeupChannel } from '../connection/wakeup-channel.js';
 
 /**

@@ -28,16 +28,8 @@ export type ShardCall = 'drain' | 'admit' | 'close' | 'open';
 
 /** Makes a call on the row of a shard. A shard that is so already is unchanged. */
 export function changeShard(rows: PostgresShardRow, call: ShardCall, change: ShardChange): Promise<unknown> {
-  switch (call) {
-    case 'drain':
-      return rows.setAccepting(false, change);
-    case 'admit':
-      return rows.setAccepting(true, change);
-    case 'close':
-      return rows.close(change);
-    case 'open':
-      return rows.open(change);
-  }
+  if (call === 'close' || call === 'open') return rows[call](change);
+  return rows.setAccepting(call === 'admit', change);
 }
 
 /** The row in which a database keeps its name and its number among the shards of an application. */
@@ -53,7 +45,8 @@ export class PostgresShardRow {
 
   /** Undefined: the database has never been a shard. */
   async read(): Promise<StoredShard | undefined> {
-    return rowOf(this.sql, this.table);
+    const [row] = await this.sql.query<StoredShard[]>(`SELECT ${COLUMNS} FROM ${this.table}`);
+    return row;
   }
 
   /** Stores the row, unless there is one. */
@@ -193,9 +186,4 @@ export async function shardsOfTransaction<S extends NamedSchema>(
   if (found.length < 2) return found;
   const own = schemaOfStep(await transaction.connection());
   return own === undefined ? found : found.filter(({ schema }) => schema === own);
-}
-
-async function rowOf(sql: Sql, table: string): Promise<StoredShard | undefined> {
-  const [row] = await sql.query<StoredShard[]>(`SELECT ${COLUMNS} FROM ${table}`);
-  return row;
 }
