@@ -141,10 +141,11 @@ test('a year is one step of virtual time, not half a million polls', async () =>
   class Yearly extends Unanswered {
     @Step({ after: 'begin', delay: '365d' }) renew() {}
   }
-  const before = performance.now();
+  const before = process.cpuUsage();
   const run = await SagaTest.of(Yearly).run({});
   expect(run.took).toBe(365 * 24 * HOUR);
-  expect(performance.now() - before).toBeLessThan(5_000);
+  // Microseconds of this process, however busy the machine is.
+  expect(process.cpuUsage(before).user).toBeLessThan(5_000_000);
 });
 
 describe('run() ends', () => {

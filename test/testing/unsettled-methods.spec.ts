@@ -194,10 +194,9 @@ test('methods that a timeout has ended hold up no further step', async () => {
       if (ctx.attempt < 20) throw new Error('again');
     }
   }
-  const began = performance.now();
-  const { outcome } = await SagaTest.of(TimesOut).run({});
+  // A run that waited for it would end with an error.
+  const { outcome } = await SagaTest.of(TimesOut).patience(2_000).run({});
   expect(outcome.status).toBe('completed');
-  expect(performance.now() - began).toBeLessThan(5_000);
 });
 
 test('a method for which a run waits is named in the log before a test runner ends the test after 5 s', async () => {
