@@ -255,7 +255,7 @@ describe('reported from the database is', () => {
     const log = new StatementLog();
     const dataSource = { logging: ['query'], logger: log };
     const app = await apps.start({ imports, dataSource, options: { worker: false } });
-    const looks = () => log.statements.filter(({ text }) => text.includes('oldest_due')).length;
+    const looks = () => log.statements.filter(({ text }) => text.includes('oldestDue')).length;
     await metrics.collect();
     expect(looks()).toBe(1);
     await metrics.collect();

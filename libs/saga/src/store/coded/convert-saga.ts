@@ -6,7 +6,7 @@ import { type SagaState, changeState } from '../../machine/saga-state.js';
 import { StepMapBuilder, differingSteps } from '../../machine/step-map.js';
 import type { Conversion } from './coder.js';
 import {
-  convertCheckpoint as convertFields,
+  convertCheckpointFields,
   convertOperation,
   convertReason,
   convertSignal,
@@ -45,7 +45,7 @@ export async function convertInTurns(saga: StoredSaga, by: Conversion): Promise<
 export function convertCheckpoint(checkpoint: Checkpoint, by: Conversion): Checkpoint {
   const { id: sagaId, changed: keys } = checkpoint;
   const state = storedState(checkpoint);
-  return convertFields(state === checkpoint.state ? checkpoint : { ...checkpoint, state }, by, {
+  return convertCheckpointFields(state === checkpoint.state ? checkpoint : { ...checkpoint, state }, by, {
     sagaId,
     keys,
   });
@@ -60,7 +60,7 @@ function storedState({ state, failedAttempt }: Checkpoint): SagaState {
 }
 
 /** A saga that is edited: as it was read, and as it is stored. */
-export interface EditedSaga {
+interface EditedSaga {
   readonly read: StoredSaga;
   readonly stored: StoredSaga;
 }

@@ -26,7 +26,7 @@ import type { PayloadContext } from './payload-codec.js';
 // not compile before this file says what it is. Encoding and decoding follow from it: see convert-saga.ts.
 
 /** Where a value is. */
-export interface Place {
+export interface ValuePlace {
   readonly sagaId?: string;
   /** The step, or the item's key. */
   readonly step?: string;
@@ -35,7 +35,12 @@ export interface Place {
 }
 
 /** Converts what is private in a value. Returns the value itself if nothing changes, so that nothing is copied without a codec. */
-type Convert<Value, Owner = unknown> = (value: Value, by: Conversion, place: Place, owner: Owner) => Value;
+type Convert<Value, Owner = unknown> = (
+  value: Value,
+  by: Conversion,
+  place: ValuePlace,
+  owner: Owner,
+) => Value;
 
 /** Stored as it is: names, states, counts, times, and what searches use. */
 const OPEN = 'open';
@@ -48,7 +53,7 @@ type Fields<Owner> = {
 function record<Owner extends object>(
   fields: Fields<Owner>,
   change: (owner: Owner, changes: Partial<Owner>) => Owner = (owner, changes) => ({ ...owner, ...changes }),
-): <Given extends Owner>(owner: Given, by: Conversion, place?: Place) => Given {
+): <Given extends Owner>(owner: Given, by: Conversion, place?: ValuePlace) => Given {
   const converters = Object.entries(fields as Record<string, typeof OPEN | Convert<unknown, Owner>>).flatMap(
     ([name, convert]) => (convert === OPEN ? [] : [{ name: name as keyof Owner, convert }]),
   );
@@ -67,12 +72,12 @@ function record<Owner extends object>(
   };
 }
 
-const NOWHERE: Place = {};
+const NOWHERE: ValuePlace = {};
 
 /** Returns the list itself if nothing in it changes. */
 function each<Value>(
-  convert: (value: Value, by: Conversion, place: Place, index: number) => Value,
-): (list: readonly Value[], by: Conversion, place: Place) => readonly Value[] {
+  convert: (value: Value, by: Conversion, place: ValuePlace, index: number) => Value,
+): (list: readonly Value[], by: Conversion, place: ValuePlace) => readonly Value[] {
   return (list, by, place) => {
     let converted: Value[] | undefined;
     for (let n = 0; n < list.length; n += 1) {
@@ -86,7 +91,7 @@ function each<Value>(
 }
 
 /** The codec is shown no field that is undefined. */
-const reasonAt = ({ sagaId, step }: Place): PayloadContext => ({
+const reasonAt = ({ sagaId, step }: ValuePlace): PayloadContext => ({
   kind: 'reason',
   ...(sagaId !== undefined && { sagaId }),
   ...(step !== undefined && { step }),
@@ -94,16 +99,16 @@ const reasonAt = ({ sagaId, step }: Place): PayloadContext => ({
 const reason: Convert<string> = (text, by, place) => by.text(text, reasonAt, place);
 
 /** All errors of a saga have one context, since they move within it. */
-const errorOf = ({ sagaId }: Place): PayloadContext => ({ kind: 'error', sagaId });
+const errorOf = ({ sagaId }: ValuePlace): PayloadContext => ({ kind: 'error', sagaId });
 const errorText: Convert<string> = (text, by, place) => by.text(text, errorOf, place);
 
-export const inputOf = ({ sagaId }: Place): PayloadContext => ({ kind: 'input', sagaId });
+export const inputOf = ({ sagaId }: ValuePlace): PayloadContext => ({ kind: 'input', sagaId });
 const input: Convert<string> = (text, by, place) => by.json(text, inputOf, place);
 
-const resultOf = ({ sagaId, step }: Place): PayloadContext => ({ kind: 'result', sagaId, step });
-const itemOf = ({ sagaId, step }: Place): PayloadContext => ({ kind: 'item', sagaId, step });
-const signalOf = ({ sagaId, step }: Place): PayloadContext => ({ kind: 'signal', sagaId, step });
-const givenResultOf = ({ sagaId, step }: Place): PayloadContext => ({
+const resultOf = ({ sagaId, step }: ValuePlace): PayloadContext => ({ kind: 'result', sagaId, step });
+const itemOf = ({ sagaId, step }: ValuePlace): PayloadContext => ({ kind: 'item', sagaId, step });
+const signalOf = ({ sagaId, step }: ValuePlace): PayloadContext => ({ kind: 'signal', sagaId, step });
+const givenResultOf = ({ sagaId, step }: ValuePlace): PayloadContext => ({
   kind: 'result',
   sagaId,
   ...(step !== undefined && { step }),
@@ -205,7 +210,7 @@ export const convertOperation = record<Operation>({
   newInput: OPEN,
   reason: (text, by, { sagaId }) => by.text(text, reasonAt, { sagaId }),
   given: (text, by, { sagaId }, { newInput, step }) =>
-    by.json<Place>(text, newInput ? inputOf : givenResultOf, { sagaId, step }),
+    by.json<ValuePlace>(text, newInput ? inputOf : givenResultOf, { sagaId, step }),
 });
 
 /** An edit that gives a saga another state. Its operation is converted by itself. */
@@ -216,7 +221,7 @@ export const convertStateEdit = record<Extract<Edit, { readonly state: SagaState
 
 export const convertReason = record<{ readonly reason?: string }>({ reason });
 
-export const convertCheckpoint = record<Checkpoint>({
+export const convertCheckpointFields = record<Checkpoint>({
   ...{ id: OPEN, epoch: OPEN, number: OPEN, changed: OPEN, notes: OPEN, openApprovals: OPEN, step: OPEN },
   ...{ failedAttempt: OPEN, fresh: OPEN, elapsed: OPEN, advances: OPEN, cancelSeen: OPEN, pauseSeen: OPEN },
   ...{ release: OPEN, lock: OPEN, parent: OPEN, after: OPEN, holder: OPEN, heldBy: OPEN, tags: OPEN },

@@ -34,7 +34,7 @@ export class CheckpointCalls {
     const changing = checkpoints.filter(({ openApprovals }) => openApprovals !== undefined);
     if (changing.length > 0)
       call = this.with(call, tasksParameters(changing), (select, first) =>
-        select.then(`${this.schema}.tasks(${parameterList(first, TASKS_ARGUMENTS)}) AS tasks`),
+        select.plus(`${this.schema}.tasks(${parameterList(first, TASKS_ARGUMENTS)}) AS tasks`),
       );
     const tags = checkpoints.flatMap(({ id, tags }) => (tags ? { id, text: JSON.stringify(tags) } : []));
     if (tags.length > 0) call = this.around(call, 'set_tags', tags);

@@ -19,7 +19,7 @@ export class Select {
   }
 
   /** Returns this with a call after what it selects: a SELECT without rows to sort evaluates its list in order. */
-  then(call: string): Select {
+  plus(call: string): Select {
     return new Select(`${this.selected}, ${call}`, this.from);
   }
 

@@ -10,7 +10,7 @@ import { SagaTransactionError } from '../../../errors.js';
 import type { Statements } from '../statements.js';
 import type { SagaCheckpoints } from './save-checkpoints.js';
 
-export interface StepTransactionsPorts {
+interface StepTransactionsPorts {
   /** The schema of the sagas. */
   readonly schema: string;
   /** Announces, in this transaction, that a saga is due. */

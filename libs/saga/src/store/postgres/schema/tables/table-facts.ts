@@ -2,7 +2,7 @@ import { SAGA_ROW } from '../saga-row.js';
 import { STEP_COLUMNS } from '../step-row.js';
 
 /** Facts about a table that its DDL does not state. */
-export interface TableFacts {
+interface TableFacts {
   /** The column with the id of the saga that a row is part of. Undefined: no row is part of a single saga. */
   readonly sagaId?: string;
   /**
