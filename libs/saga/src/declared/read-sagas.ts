@@ -5,7 +5,7 @@ import { buildSagaGraph } from '../definition/build/build-saga-graph.js';
 import { sagaNameOf } from '../definition/decorators/saga-name.js';
 import { linkSubSagas } from '../definition/graph/link-sub-sagas.js';
 import { SagaDefinitionError } from '../errors.js';
-import { nearestName } from '../shared/nearest-name.js';
+import { suggestion } from '../shared/nearest-name.js';
 import { DeclaredSagaError, type DeclaredSagaProblem } from './declared-saga.error.js';
 import { findFiles, isPattern } from './find-files.js';
 import type { FindMethod } from './action/provider-call.js';
@@ -184,11 +184,7 @@ function unknownChildren(read: readonly ReadFile[], names: ReadonlySet<string>):
   return read.flatMap(({ file, children, placeOf }) =>
     [...children].flatMap(([step, saga]) => {
       if (names.has(saga)) return [];
-      const nearest = nearestName(saga, [...names]);
-      const fix =
-        nearest === undefined
-          ? `The sagas are: ${[...names].join(', ')}. Add its file`
-          : `Did you mean '${nearest}'?`;
+      const fix = suggestion(saga, names, `The sagas are: ${[...names].join(', ')}. Add its file`);
       const at = placeOf(['steps', step, 'subSaga', 'saga']);
       return [{ file, ...at, problem: `there is no saga '${saga}'`, fix }];
     }),

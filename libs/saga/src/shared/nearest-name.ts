@@ -12,6 +12,12 @@ export function nearestName(written: string, names: Iterable<string>): string | 
   return nearest;
 }
 
+/** The fix of an unknown name: the name that may be meant, or else another text. */
+export function suggestion(written: string, names: Iterable<string>, otherwise: string): string {
+  const nearest = nearestName(written, names);
+  return nearest === undefined ? otherwise : `Did you mean '${nearest}'?`;
+}
+
 /** Letters to insert, delete, replace, or swap with the next one (Damerau, 1964, without overlaps), row by row. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];

@@ -1,18 +1,37 @@
 import type { ProbeAnswer } from '../../definition/options/step-options.js';
-import { StepRejectedError } from '../../errors.js';
+import { SagaError, StepRejectedError, UnknownOutcomeError } from '../../errors.js';
 import { ExpressionError } from '../expression/evaluator.js';
+import type { Expression } from '../expression/expression.js';
 import { NoValueError } from '../expression/template.js';
 import type { CallContext, CallValues } from './call-values.js';
 
-/** A request or a command, as a step, a compensation or a probe makes it. */
+/** What a step or a compensation of a file does. */
 export interface PreparedCall {
   /**
    * Returns the result.
    * @throws StepRejectedError, UnknownOutcomeError, StepCallError
    */
   run(context: CallContext): Promise<unknown>;
+}
+
+/** A request or a command, which a probe can be as well. */
+export interface ProbeCall extends PreparedCall {
   /** Reads the outcome of an earlier call. */
   probe(context: CallContext): Promise<ProbeAnswer>;
+}
+
+/** A request or a command of a declared saga failed, without an effect that is known. The step is retried by its policy. */
+export class StepCallError extends SagaError {
+  readonly code = 'SAGA_STEP_CALL';
+
+  constructor(
+    message: string,
+    /** The participant asked not to be called again before, in milliseconds from now. */
+    readonly retryAfterMs?: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
 }
 
 /** The evaluation of a call's expressions; it always fails in the same way, so that a retry does not help. */
@@ -31,6 +50,26 @@ export async function evaluated<T>(
         ? '. The outcome of the step is unknown, so it has no result: use idempotencyKey, or a default ($exists(result) ? …)'
         : '';
     throw new StepRejectedError(values.redacted(`${where}: ${error.message}${hint}`));
+  }
+}
+
+/**
+ * The result of a call that had its effect.
+ * @param result the expression of the file; undefined: the result is `byDefault`
+ * @param answer what the expression can name
+ * @throws UnknownOutcomeError if the expression fails
+ */
+export async function resultOf(
+  values: CallValues,
+  where: string,
+  context: CallContext,
+  { result, answer, byDefault }: { result: Expression | undefined; answer: object; byDefault: unknown },
+): Promise<unknown> {
+  if (!result) return byDefault;
+  try {
+    return await evaluated(values, where, context, async () => (await values.of([result], answer))(result));
+  } catch (error) {
+    throw new UnknownOutcomeError((error as Error).message);
   }
 }
 

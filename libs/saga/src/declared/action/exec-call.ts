@@ -8,9 +8,9 @@ import {
   filledText,
   type Template,
   type TextTemplate,
+  writtenText,
 } from '../expression/template.js';
-import { type PreparedCall, evaluated, identityOf, variableOf } from './call.js';
-import { StepCallError } from './call-errors.js';
+import { evaluated, identityOf, type ProbeCall, resultOf, StepCallError, variableOf } from './call.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
 import { type CommandToRun, type CommandEnd, runCommand } from './run-command.js';
 
@@ -34,7 +34,7 @@ const INHERITED = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'Sy
 const NOT_DONE = 1;
 
 /** A command of a declared saga. */
-export class ExecCall implements PreparedCall {
+export class ExecCall implements ProbeCall {
   constructor(
     private readonly definition: ExecDefinition,
     private readonly surroundings: Surroundings,
@@ -62,9 +62,7 @@ export class ExecCall implements PreparedCall {
   /** The command as the file has it, without values: these may be secret. */
   private get where(): string {
     const { command } = this.definition;
-    if (typeof command === 'string') return `'${command}'`;
-    const [program] = command;
-    return `'${program!.parts.map((part) => (typeof part === 'string' ? part : `{{ ${part.source} }}`)).join('')}'`;
+    return `'${typeof command === 'string' ? command : writtenText(command[0]!)}'`;
   }
 
   private async ended(context: CallContext, values: CallValues): Promise<CommandEnd> {
@@ -91,9 +89,7 @@ export class ExecCall implements PreparedCall {
     } = this.definition;
     const isText = typeof command === 'string';
     const words = isText ? [] : command;
-    const valueOf = await values.of(
-      [...words, ...env.values(), ...(stdin ? [stdin] : [])].flatMap(expressionsOf),
-    );
+    const valueOf = await values.of(expressionsOf([words, env, stdin]));
     const input = stdin && filled(stdin, valueOf);
     const folder = resolve(this.surroundings.folder, directory ?? '.');
     const [program = isText ? command : '', ...args] = words.map((word) => filledText(word, valueOf));
@@ -119,19 +115,10 @@ export class ExecCall implements PreparedCall {
     );
   }
 
-  private async resultOf(end: CommandEnd, context: CallContext, values: CallValues): Promise<unknown> {
+  private resultOf(end: CommandEnd, context: CallContext, values: CallValues): Promise<unknown> {
     const output = outputOf(end.output);
     const { result } = this.definition;
-    if (!result) return output;
-    try {
-      return await evaluated(values, this.where, context, async () => {
-        const valueOf = await values.of([result], { output });
-        return valueOf(result);
-      });
-    } catch (error) {
-      // The command had its effect.
-      throw new UnknownOutcomeError((error as Error).message);
-    }
+    return resultOf(values, this.where, context, { result, answer: { output }, byDefault: output });
   }
 }
 

@@ -8,14 +8,13 @@ import {
   filledText,
   type Template,
   type TextTemplate,
+  writtenText,
 } from '../expression/template.js';
-import { type PreparedCall, evaluated, identityOf } from './call.js';
-import { retryAfterOf, StepCallError } from './call-errors.js';
+import { evaluated, identityOf, type ProbeCall, resultOf, StepCallError } from './call.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
 import { filledUrl } from './filled-url.js';
 import type { HttpConnections } from './http-connections.js';
-import { readTlsFiles, type TlsDefinition, tlsExpressions, type TlsFiles } from './tls-files.js';
-import { traceHeaders } from './trace-headers.js';
+import { readTlsFiles, type TlsDefinition, type TlsFiles } from './tls-files.js';
 import { HostRefused } from '../network/network.js';
 
 /** `http` of a file. */
@@ -58,6 +57,8 @@ const RETRIED = [425, 429];
 /** A gateway that has no answer of the server: the server may have done the work. */
 const GATEWAY = [502, 504];
 const NOT_DONE = [404, 410];
+/** The longest wait that a participant can ask for: one day. */
+const LONGEST_WAIT = 86_400_000;
 /** Errors before the connection: the server received nothing. */
 const UNSENT = [
   'ECONNREFUSED',
@@ -75,7 +76,7 @@ const UNSENT_TLS =
 const UNSENT_PROXY = /^Proxy response \(\d+\)/;
 
 /** An HTTP request of a declared saga. Redirects are not followed: they would repeat a request elsewhere. */
-export class HttpCall implements PreparedCall {
+export class HttpCall implements ProbeCall {
   constructor(
     private readonly definition: HttpDefinition,
     private readonly surroundings: Surroundings,
@@ -106,9 +107,7 @@ export class HttpCall implements PreparedCall {
 
   /** The request as the file has it, without values: these may be secret. */
   private get where(): string {
-    const { url } = this.definition;
-    const text = url.parts.map((part) => (typeof part === 'string' ? part : `{{ ${part.source} }}`)).join('');
-    return `${this.method} ${text}`;
+    return `${this.method} ${writtenText(this.definition.url)}`;
   }
 
   private get method(): string {
@@ -131,7 +130,7 @@ export class HttpCall implements PreparedCall {
   private prepared(context: CallContext, values: CallValues): Promise<Prepared> {
     const { url, headers = new Map<string, TextTemplate>(), body, tls = {}, proxy } = this.definition;
     return evaluated(values, this.where, context, async () => {
-      const valueOf = await values.of(expressionsOfRequest(this.definition));
+      const valueOf = await values.of(expressionsOf([url, headers, body, tls, proxy]));
       const target = this.urlOf(filledUrl(url, valueOf));
       const own = [...headers].map(([name, text]) => [name.toLowerCase(), filledText(text, valueOf)]);
       const content = body && filled(body, valueOf);
@@ -146,7 +145,7 @@ export class HttpCall implements PreparedCall {
         headers: {
           accept: 'application/json',
           ...(content !== undefined && { 'content-type': isText ? 'text/plain' : 'application/json' }),
-          ...traceHeaders(this.connections.opentelemetry),
+          ...this.connections.traceHeaders(),
           ...(Object.fromEntries(own) as Record<string, string>),
           ...identityOf(context),
         },
@@ -211,31 +210,21 @@ export class HttpCall implements PreparedCall {
     return Buffer.concat(parts).toString('utf8');
   }
 
-  private async resultOf(
-    { status, headers, text }: Response,
-    context: CallContext,
-    values: CallValues,
-  ): Promise<unknown> {
+  private resultOf(response: Response, context: CallContext, values: CallValues): Promise<unknown> {
+    const { status, headers, text } = response;
     const body = bodyOf(text, headers['content-type']);
     const { result } = this.definition;
-    if (!result) return body;
-    try {
-      return await evaluated(values, this.where, context, async () => {
-        const valueOf = await values.of([result], { status, headers, body });
-        return valueOf(result);
-      });
-    } catch (error) {
-      // The request had its effect.
-      throw new UnknownOutcomeError((error as Error).message);
-    }
+    const answer = { status, headers, body };
+    return resultOf(values, this.where, context, { result, answer, byDefault: body });
   }
 }
 
-/** All expressions of a request, those of its result excluded. */
-export function expressionsOfRequest(request: HttpDefinition): Expression[] {
-  const { url, headers = new Map<string, TextTemplate>(), body, tls = {}, proxy } = request;
-  const templates = [url, ...headers.values(), ...(body ? [body] : []), ...(proxy ? [proxy] : [])];
-  return [...templates.flatMap(expressionsOf), ...tlsExpressions(tls)];
+/** Milliseconds by a `Retry-After` header, which has seconds or a date. Undefined: there is none that can be read. */
+function retryAfterOf(header: string | string[] | undefined, now: number): number | undefined {
+  const written = Array.isArray(header) ? header[0] : header;
+  if (written === undefined) return undefined;
+  const wait = /^\d+$/.test(written.trim()) ? Number(written) * 1_000 : Date.parse(written) - now;
+  return Number.isFinite(wait) ? Math.min(Math.max(0, wait), LONGEST_WAIT) : undefined;
 }
 
 /** The beginning of a response that is only shown. The rest is not read. */

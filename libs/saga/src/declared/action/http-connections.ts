@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import type * as api from '@opentelemetry/api';
 import type * as undici from 'undici';
 import { HostRefused, lookupWithin, type Network, type Reach } from '../network/network.js';
@@ -17,6 +18,9 @@ interface Route {
   readonly reach: Reach;
 }
 
+/** Instrumentations of undici add the trace's headers here, and a second `traceparent` would be invalid. */
+const REQUESTS = channel('undici:request:create');
+
 const CONNECT_TIMEOUT = 10_000;
 /** Kept dispatchers, each with connections that are reused. */
 const MOST_DISPATCHERS = 50;
@@ -28,7 +32,7 @@ export class HttpConnections {
   constructor(
     readonly library: typeof undici,
     /** Undefined: it is not installed. */
-    readonly opentelemetry: typeof api | undefined,
+    private readonly opentelemetry: typeof api | undefined,
     private readonly network: Network,
     private readonly environment: Readonly<Record<string, string | undefined>>,
   ) {}
@@ -49,6 +53,14 @@ export class HttpConnections {
     this.dispatchers.set(key, dispatcher);
     if (this.dispatchers.size > MOST_DISPATCHERS) this.closeOldest();
     return dispatcher;
+  }
+
+  /** The headers by which the trace of the active span goes on, as the application's propagator writes them. */
+  traceHeaders(): Record<string, string> {
+    const headers: Record<string, string> = {};
+    const { opentelemetry } = this;
+    if (!REQUESTS.hasSubscribers) opentelemetry?.propagation.inject(opentelemetry.context.active(), headers);
+    return headers;
   }
 
   private closeOldest(): void {

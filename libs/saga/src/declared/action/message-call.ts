@@ -1,11 +1,10 @@
-import type { ProbeAnswer } from '../../definition/options/step-options.js';
-import { StepRejectedError } from '../../errors.js';
 import {
   expressionsOf,
   filled,
   filledText,
   type Template,
   type TextTemplate,
+  writtenText,
 } from '../expression/template.js';
 import { type PreparedCall, evaluated } from './call.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
@@ -30,8 +29,7 @@ export class MessageCall implements PreparedCall {
     const { topic, key, type, payload, headers = new Map<string, TextTemplate>() } = this.definition;
     const values = new CallValues(context, this.surroundings);
     return evaluated(values, this.where, context, async () => {
-      const texts = [topic, key, type, ...headers.values()].filter((text) => text !== undefined);
-      const valueOf = await values.of([...texts, ...(payload ? [payload] : [])].flatMap(expressionsOf));
+      const valueOf = await values.of(expressionsOf([topic, key, type, headers, payload]));
       context.publish({
         topic: filledText(topic, valueOf),
         ...(key && { key: filledText(key, valueOf) }),
@@ -42,14 +40,7 @@ export class MessageCall implements PreparedCall {
     });
   }
 
-  /** The format has no probe of this kind: a message is sent if, and only if, its step completed. */
-  probe(): Promise<ProbeAnswer> {
-    return Promise.reject(new StepRejectedError(`${this.where} cannot be a probe`));
-  }
-
   private get where(): string {
-    const { parts } = this.definition.topic;
-    const topic = parts.map((part) => (typeof part === 'string' ? part : `{{ ${part.source} }}`)).join('');
-    return `the message to ${topic}`;
+    return `the message to ${writtenText(this.definition.topic)}`;
   }
 }

@@ -1,4 +1,3 @@
-import type { ProbeAnswer } from '../../definition/options/step-options.js';
 import { StepRejectedError } from '../../errors.js';
 import { expressionsOf, filled, type Template } from '../expression/template.js';
 import { type PreparedCall, evaluated } from './call.js';
@@ -34,10 +33,5 @@ export class ProviderCall implements PreparedCall {
       input === undefined ? undefined : filled(input, await values.of(expressionsOf(input))),
     );
     return found(given, context);
-  }
-
-  /** The format has no probe of this kind. */
-  probe(): Promise<ProbeAnswer> {
-    return Promise.reject(new StepRejectedError(`${this.definition.method} cannot be a probe`));
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Expression } from '../expression/expression.js';
-import { expressionsOf, filledText, type TextTemplate } from '../expression/template.js';
+import { filledText, type TextTemplate } from '../expression/template.js';
 
 /** `tls` of a request: each is the path of a file, or a text in PEM format. */
 export interface TlsDefinition {
@@ -16,10 +16,6 @@ export type TlsFiles = { readonly [K in keyof TlsDefinition]?: string };
 /** Whether a text is a certificate or a key, and not a path. */
 export function isPem(text: string): boolean {
   return text.includes('-----BEGIN ');
-}
-
-export function tlsExpressions(tls: TlsDefinition): Expression[] {
-  return Object.values(tls as Readonly<Record<string, TextTemplate>>).flatMap(expressionsOf);
 }
 
 /**

@@ -15,11 +15,10 @@ import {
 } from '../../definition/options/step-options.js';
 import type { SagaOptions } from '../../definition/options/saga-options.js';
 import type { ScheduleOptions, ScheduleTick } from '../../definition/options/schedule-options.js';
-import { resultCheck } from './result-check.js';
-import type { JsonSchemaCheck } from './json-schema-check.js';
+import { type JsonSchemaCheck, resultCheck } from './json-schema-check.js';
 import type { StandardSchema } from '../../definition/types/standard-schema.js';
 import { StepRejectedError } from '../../errors.js';
-import { type PreparedCall, evaluated } from '../action/call.js';
+import { evaluated, type PreparedCall, type ProbeCall } from '../action/call.js';
 import { type CallContext, CallValues, type Surroundings } from '../action/call-values.js';
 import { ExecCall } from '../action/exec-call.js';
 import { HttpCall } from '../action/http-call.js';
@@ -172,7 +171,7 @@ class ClassBuilder {
     const checked = resultCheck(step, this.parts.resultSchemas.get(step));
     this.define(step, async (ctx) => checked(await call.run(ctx)));
     if (probe) {
-      const asked = this.callOf(probe);
+      const asked = this.probeCallOf(probe);
       this.define(probeOf(step), async (ctx) => {
         const answer = await asked.probe(ctx);
         return typeof answer === 'object' ? { done: await checked(answer.done) } : answer;
@@ -197,10 +196,14 @@ class ClassBuilder {
     });
   }
 
-  private callOf({ http, exec, call, message }: CallFile): PreparedCall {
-    const { surroundings, connections, findMethod } = this.parts;
+  private callOf({ call, message, ...request }: CallFile): PreparedCall {
+    const { surroundings, findMethod } = this.parts;
     if (message) return new MessageCall(message, surroundings);
-    if (call) return new ProviderCall(call, surroundings, findMethod);
+    return call ? new ProviderCall(call, surroundings, findMethod) : this.probeCallOf(request);
+  }
+
+  private probeCallOf({ http, exec }: CallFile): ProbeCall {
+    const { surroundings, connections } = this.parts;
     return http ? new HttpCall(http, surroundings, connections) : new ExecCall(exec!, surroundings);
   }
 

@@ -1,7 +1,7 @@
 import type jsonata from 'jsonata';
 import type { Place } from '../declared-saga.error.js';
 import type { Report } from '../../shared/diagnostic.js';
-import { nearestName } from '../../shared/nearest-name.js';
+import { suggestion } from '../../shared/nearest-name.js';
 import type { Scope } from './scope.js';
 
 /** A checked JSONata expression of a file. */
@@ -128,11 +128,8 @@ class ScopeWalk {
       } else if (next?.type === 'name') this[name].add(String(next.value));
       else this.report(`${name} is used without a name`, `Write ${name}.<name>`);
     } else if (!names.includes(name)) {
-      const nearest = nearestName(name, names);
-      this.report(
-        `unknown name '${name}' in the expression`,
-        nearest === undefined ? `The names here are: ${names.join(', ')}` : `Did you mean '${nearest}'?`,
-      );
+      const fix = suggestion(name, names, `The names here are: ${names.join(', ')}`);
+      this.report(`unknown name '${name}' in the expression`, fix);
     }
   }
 

@@ -97,12 +97,17 @@ function isExpression(source: string, library: typeof jsonata): boolean {
   }
 }
 
-/** All expressions of a template, in order. */
-export function expressionsOf(template: Template): Expression[] {
-  if (template.kind === 'value') return [template.expression];
-  if (template.kind === 'text') return template.parts.filter((part) => typeof part !== 'string');
-  if (template.kind === 'list') return template.items.flatMap(expressionsOf);
-  return template.kind === 'map' ? template.entries.flatMap(([, value]) => expressionsOf(value)) : [];
+/** All expressions of a template, or of an object, a list or a map that contains templates, in order. */
+export function expressionsOf(value: unknown): Expression[] {
+  if (typeof value !== 'object' || value === null) return [];
+  if ('source' in value) return [value as Expression];
+  const parts: unknown[] = value instanceof Map ? [...value.values()] : Object.values(value);
+  return parts.flatMap(expressionsOf);
+}
+
+/** A text as the file has it, without values: these may be secret. */
+export function writtenText({ parts }: TextTemplate): string {
+  return parts.map((part) => (typeof part === 'string' ? part : `{{ ${part.source} }}`)).join('');
 }
 
 /** Returns the value of a template, given the value of each of its expressions. */

@@ -1,7 +1,20 @@
-import type { Located } from '../source/located.js';
-import { placeOf } from '../source/located.js';
+import { accessSync, constants } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { suggestion } from '../../shared/nearest-name.js';
+import type { FindMethod } from '../action/provider-call.js';
+import { isPem } from '../action/tls-files.js';
+import { expressionsOf, type TextTemplate } from '../expression/template.js';
+import { type Located, placeOf } from '../source/located.js';
 import type { ReportAt } from '../source/parse-source.js';
-import type { CallFile, SagaFile } from './saga-file.js';
+import { type CallFile, callsOf, type SagaFile } from './saga-file.js';
+
+/** What a file refers to. */
+export interface FileSurroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Whether variables, methods and files that do not exist are problems. */
+  readonly checkEnvironment: boolean;
+  readonly findMethod: FindMethod;
+}
 
 /** Headers, and variables, that each call gets from the engine. */
 const OWN = ['saga-id', 'saga-step', 'idempotency-key', 'saga-attempt', 'saga-fencing-token'];
@@ -9,15 +22,13 @@ const OWN = ['saga-id', 'saga-step', 'idempotency-key', 'saga-attempt', 'saga-fe
 const OF_BODY = ['content-length', 'transfer-encoding', 'host', 'connection', 'expect', 'upgrade'];
 
 /** Reports combinations in requests and commands that the format cannot express. */
-export function checkCalls({ steps }: SagaFile, root: Located, report: ReportAt): void {
-  for (const [step, definition] of steps) {
-    const path = ['steps', step];
-    if (definition.resultSchema !== undefined && definition.message && !definition.message.reply)
-      report(placeOf(root, [...path, 'resultSchema']), 'a message without reply has no result', 'remove it');
-    checkCall(definition, path, root, report);
-    if (definition.compensate) checkCall(definition.compensate, [...path, 'compensate'], root, report);
-    if (definition.probe) checkCall(definition.probe, [...path, 'probe'], root, report);
+export function checkCalls(file: SagaFile, root: Located, report: ReportAt): void {
+  for (const [step, { resultSchema, message }] of file.steps) {
+    if (resultSchema === undefined || !message || message.reply) continue;
+    const at = placeOf(root, ['steps', step, 'resultSchema']);
+    report(at, 'a message without reply has no result', 'remove it');
   }
+  for (const { call, path } of callsOf(file)) checkCall(call, path, root, report);
 }
 
 function checkCall({ http, exec }: CallFile, path: readonly string[], root: Located, report: ReportAt): void {
@@ -51,4 +62,50 @@ function checkCall({ http, exec }: CallFile, path: readonly string[], root: Loca
       'a command of the shell has expressions, whose values it would run',
       'pass them in env or stdin',
     );
+}
+
+/** Reports secrets, variables, methods and files that do not exist. */
+export function checkSurroundings(
+  file: string,
+  read: SagaFile,
+  root: Located,
+  { environment, checkEnvironment, findMethod }: FileSurroundings,
+  report: ReportAt,
+): void {
+  const { secrets = new Map<string, string>() } = read;
+  const calls = callsOf(read);
+  const used = calls.flatMap(({ call: { http, exec, call } }) => expressionsOf([http, exec, call]));
+  for (const { at, secrets: asked } of used)
+    for (const name of asked.filter((one) => !secrets.has(one)))
+      report(at, `unknown secret '${name}'`, suggestion(name, secrets.keys(), 'add it to secrets'));
+  if (!checkEnvironment) return;
+  for (const { call, path } of calls) {
+    const found = call.call && findMethod(call.call.method);
+    if (typeof found === 'string')
+      report(placeOf(root, [...path, 'call', 'method']), found, 'correct the name');
+  }
+  const missing = new Set<string>();
+  for (const { at, env } of used) {
+    for (const name of env.filter((one) => environment[one] === undefined && !missing.has(one))) {
+      missing.add(name);
+      report(at, `the environment variable ${name} is not set`, 'set it, also to an empty text');
+    }
+  }
+  const checkFile = (path: string, keys: readonly string[], what: string): void => {
+    try {
+      accessSync(resolve(dirname(resolve(file)), path), constants.R_OK);
+    } catch {
+      report(placeOf(root, keys), `the file of ${what} cannot be read`, 'create it, or correct the path');
+    }
+  };
+  for (const [name, path] of secrets) checkFile(path, ['secrets', name], `the secret '${name}'`);
+  for (const { call, path } of calls) {
+    const files = Object.entries(call.http?.tls ?? {}) as [string, TextTemplate][];
+    for (const [name, { parts }] of files) {
+      const [constant, more] = parts;
+      // The path of any other file is known once its expressions are evaluated.
+      if (typeof constant === 'string' && more === undefined && !isPem(constant))
+        checkFile(constant, [...path, 'http', 'tls', name], `tls.${name}`);
+    }
+  }
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { problemsIn, withSteps } from '../../../../../test/fixtures/declared-saga.js';
-import { sagaJsonSchema } from './json-schema.js';
+import { sagaJsonSchema } from '../../../../../test/fixtures/declared-json-schema.js';
 
 const FILE = resolve('libs/saga/src/declared/declared-saga.schema.json');
 const text = `${JSON.stringify(sagaJsonSchema(), undefined, 2)}\n`;

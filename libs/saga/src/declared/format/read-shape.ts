@@ -1,5 +1,6 @@
 import { readDuration } from '../../definition/options/duration.js';
 import { unknownFlaw } from '../../shared/read-object.js';
+import type { Place } from '../declared-saga.error.js';
 import { compileExpression } from '../expression/expression.js';
 import { compileTemplate, compileText, type TemplateContext } from '../expression/template.js';
 import {
@@ -38,9 +39,7 @@ export class ShapeReader {
           ? plainOf(node)
           : this.refuse(node, what, 'a JSON Schema');
       default:
-        return node.kind === 'scalar'
-          ? this.readScalar(node, shape, what)
-          : this.refuse(node, what, EXPECTED[shape.type]);
+        return this.readScalar(node, shape, what);
     }
   }
 
@@ -48,14 +47,7 @@ export class ShapeReader {
     const value: Record<string, unknown> = {};
     for (const { key, at, value: given } of node.entries) {
       if (Object.hasOwn(fields, key)) value[key] = this.read(given, fields[key]!, key);
-      else {
-        const { problem, fix } = unknownFlaw(key, Object.keys(fields));
-        this.context.report(
-          at,
-          `${what} has the ${problem.replace('option', 'key')}`,
-          fix.replace('options', 'keys'),
-        );
-      }
+      else this.reportUnknown(key, at, Object.keys(fields), what);
     }
     for (const [key, { required }] of Object.entries(fields)) {
       if (required && !entryOf(node, key))
@@ -78,15 +70,15 @@ export class ShapeReader {
     // Another key may be a typing error of the one that decides.
     const known = [...new Set(Object.values(shape.kinds).flatMap(Object.keys))];
     const unknown = node.entries.find(({ key }) => !known.includes(key));
-    const { problem, fix } = unknown ? unknownFlaw(unknown.key, known) : { problem: '', fix: '' };
-    if (unknown)
-      this.context.report(
-        unknown.at,
-        `${what} has the ${problem.replace('option', 'key')}`,
-        fix.replace('options', 'keys'),
-      );
+    if (unknown) this.reportUnknown(unknown.key, unknown.at, known, what);
     else this.context.report(node.at, `${what} does nothing`, `add one of ${kinds.join(', ')}`);
     return undefined;
+  }
+
+  private reportUnknown(key: string, at: Place, known: readonly string[], what: string): void {
+    const { problem, fix } = unknownFlaw(key, known);
+    const named = `${what} has the ${problem.replace('option', 'key')}`;
+    this.context.report(at, named, fix.replace('options', 'keys'));
   }
 
   private readMap(node: Located, shape: Extract<Shape, { type: 'map' }>, what: string): unknown {
@@ -116,56 +108,29 @@ export class ShapeReader {
     return node.items.map((item, n) => this.read(item, of, `${what}[${n}]`));
   }
 
-  private readScalar(node: LocatedScalar, shape: ScalarShape, what: string): unknown {
+  private readScalar(node: Located, shape: ScalarShape, what: string): unknown {
+    const [expected, fits] = SCALARS[shape.type](shape as never);
+    if (node.kind !== 'scalar' || !fits(node.value)) return this.refuse(node, what, expected);
     const { value, at } = node;
-    const report = (problem: string, fix: string): void => this.context.report(at, problem, fix);
     switch (shape.type) {
-      case 'flag':
-        return typeof value === 'boolean' ? value : this.refuse(node, what, 'true or false');
-      case 'number':
-        return typeof value === 'number' ? value : this.refuse(node, what, 'a number');
-      case 'whole':
-        return Number.isSafeInteger(value) && (value as number) >= shape.least
-          ? value
-          : this.refuse(node, what, `a whole number from ${shape.least}`);
-      case 'choice':
-        return shape.of.includes(value as string)
-          ? value
-          : this.refuse(node, what, `one of ${shape.of.join(', ')}`);
       case 'duration': {
         const read = readDuration(value as string, what);
         if (typeof read === 'number') return value;
-        report(read.problem, read.fix);
+        this.context.report(at, read.problem, read.fix);
         return undefined;
       }
-      case 'text':
-        if (typeof value !== 'string' || value === '')
-          return this.refuse(node, what, `a text such as '${shape.example}'`);
-        if (shape.pattern === undefined || new RegExp(shape.pattern).test(value)) return value;
-        return this.refuse(node, what, `a name such as '${shape.example}'`);
       case 'text-template':
-        return typeof value === 'string'
-          ? compileText(value, at, shape.scope, this.context)
-          : this.refuse(node, what, 'a text');
-      case 'expression':
-        return this.readExpression(node, shape, what);
+        return compileText(value as string, at, shape.scope, this.context);
+      case 'expression': {
+        const { jsonata, report } = this.context;
+        if (typeof value !== 'string')
+          return compileExpression(jsonata, String(value), at, shape.scope, () => undefined);
+        if (/^\s*\{\{/.test(value)) return this.refuse(node, what, 'the expression without {{ }}');
+        return compileExpression(jsonata, value, at, shape.scope, (...found) => report(at, ...found));
+      }
+      default:
+        return value;
     }
-  }
-
-  private readExpression(
-    node: LocatedScalar,
-    { scope }: Extract<Shape, { type: 'expression' }>,
-    what: string,
-  ) {
-    const { value, at } = node;
-    if (typeof value !== 'string') {
-      if (value === null) return this.refuse(node, what, 'a JSONata expression');
-      return compileExpression(this.context.jsonata, String(value), at, scope, () => undefined);
-    }
-    if (/^\s*\{\{/.test(value)) return this.refuse(node, what, 'the expression without {{ }}');
-    return compileExpression(this.context.jsonata, value, at, scope, (...found) =>
-      this.context.report(at, ...found),
-    );
   }
 
   private refuse(node: Located, what: string, expected: string): undefined {
@@ -176,15 +141,28 @@ export class ShapeReader {
 type NotScalar = 'object' | 'kinds' | 'map' | 'list' | 'either' | 'template' | 'schema';
 type ScalarShape = Exclude<Shape, { type: NotScalar }>;
 
-const EXPECTED: Record<ScalarShape['type'], string> = {
-  text: 'a text',
-  whole: 'a whole number',
-  number: 'a number',
-  flag: 'true or false',
-  duration: "a duration such as '10s'",
-  choice: 'one of its values',
-  expression: 'a JSONata expression',
-  'text-template': 'a text',
+type Value = LocatedScalar['value'];
+
+/** What a scalar has to be, in the words of messages, and whether it is that. */
+const SCALARS: {
+  readonly [Type in ScalarShape['type']]: (
+    shape: Extract<ScalarShape, { type: Type }>,
+  ) => readonly [expected: string, fits: (value: Value) => boolean];
+} = {
+  flag: () => ['true or false', (value) => typeof value === 'boolean'],
+  number: () => ['a number', (value) => typeof value === 'number'],
+  whole: ({ least }) => [
+    `a whole number from ${least}`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= least,
+  ],
+  choice: ({ of }) => [`one of ${of.join(', ')}`, (value) => of.includes(value as string)],
+  text: ({ pattern, example }) => [
+    `a ${pattern === undefined ? 'text' : 'name'} such as '${example}'`,
+    (value) => typeof value === 'string' && value !== '' && new RegExp(pattern ?? '').test(value),
+  ],
+  duration: () => ["a duration such as '10s'", () => true],
+  expression: () => ['a JSONata expression', (value) => value !== null],
+  'text-template': () => ['a text', (value) => typeof value === 'string'],
 };
 
 /** Whether a shape is for this kind of value: which of several is meant. */

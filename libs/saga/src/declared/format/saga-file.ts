@@ -34,6 +34,15 @@ export interface CallFile {
   readonly message?: MessageDefinition;
 }
 
+/** Returns all calls of a file: those of steps, of compensations and of probes, each with its path of keys. */
+export function callsOf({ steps }: SagaFile): { readonly call: CallFile; readonly path: string[] }[] {
+  return [...steps].flatMap(([step, { compensate, probe, ...own }]) => [
+    { call: own, path: ['steps', step] },
+    ...(compensate ? [{ call: compensate, path: ['steps', step, 'compensate'] }] : []),
+    ...(probe ? [{ call: probe, path: ['steps', step, 'probe'] }] : []),
+  ]);
+}
+
 /** A wait for a signal. */
 export interface SignalFile {
   readonly signal: string;

@@ -3,7 +3,7 @@ import type { Scope } from '../expression/scope.js';
 
 /**
  * The format of a declared saga as data. One reader (`read-shape.ts`) reads every file by it, and the published JSON
- * Schema is generated from it (`json-schema.ts`), so that the two cannot differ.
+ * Schema is generated from it (`npm run generate`), so that the two cannot differ.
  */
 export type Shape =
   | ValueShape
