@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import * as common from '@nestjs/common';
 import * as typeorm from '@nestjs/typeorm';
 import ts from 'typescript';
-import { describeSaga } from '../libs/saga/src/definition/describe/describe-saga.js';
+import { describeSaga } from '../libs/saga/src/definition/describe/saga-description.js';
 import { mermaidOf } from '../libs/saga/src/definition/describe/mermaid-of-graph.js';
 import { SagaMetadata } from '../libs/saga/src/definition/decorators/saga-metadata.js';
 import * as library from '../libs/saga/src/index.js';

@@ -142,9 +142,11 @@ export { SagaInstance } from './store/postgres/schema/saga-row.js';
 export { SagaStep } from './store/postgres/schema/step-row.js';
 export type { PayloadCodec, PayloadContext } from './store/coded/payload-codec.js';
 export { AesGcmCodec, type AesGcmCodecOptions } from './store/coded/aes-gcm-codec.js';
-export { describeSaga } from './definition/describe/describe-saga.js';
+export { describeSaga } from './definition/describe/saga-description.js';
 export type {
   EdgeDescription,
+  LimitDescription,
+  RateLimitDescription,
   RetryDescription,
   SagaDescription,
   StepDescription,

@@ -1,4 +1,4 @@
-import { childOf } from '../definition/describe/graph-record.js';
+import { childOf } from '../definition/describe/saga-description.js';
 import { handlerSaga } from '../definition/options/handler-name.js';
 import { redactedInputPaths } from '../engine/operate/keep-redacted.js';
 import { redact } from '../shared/redact.js';

@@ -1,9 +1,5 @@
-import {
-  childOf,
-  type GraphRecord,
-  KIND_NAMES,
-  type StepRecord,
-} from '../definition/describe/graph-record.js';
+import { type GraphRecord, KIND_NAMES, type StepRecord } from '../definition/describe/graph-record.js';
+import { childOf } from '../definition/describe/saga-description.js';
 import { type SagaGraph, type StepNode, stepOfKey } from '../definition/graph/saga-graph.js';
 import { isPassed, isRace, isReady } from './predicates.js';
 import { isTerminal, type SagaState, type StepState, stepState } from './saga-state.js';

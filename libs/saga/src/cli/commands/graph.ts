@@ -51,7 +51,7 @@ const diagram = command({
 
 async function declaredIn(files: readonly string[]): Promise<SagaDescription> {
   const [type] = await readDeclared(files, false);
-  const { describeSaga } = await import('../../definition/describe/describe-saga.js');
+  const { describeSaga } = await import('../../definition/describe/saga-description.js');
   return describeSaga(type!);
 }
 

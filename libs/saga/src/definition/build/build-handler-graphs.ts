@@ -4,7 +4,7 @@ import { analyzeGraph } from '../graph/analyze-graph.js';
 import { type DefaultPolicies, inheritedPolicies } from './build-saga-graph.js';
 import { NO_OPTIONS, nodeOfOptions } from './check-step.js';
 import { checkHandler, handlerSaga } from '../options/handler-name.js';
-import { linkSteps } from '../graph/link-steps.js';
+import { linkedGraph } from '../graph/link-steps.js';
 import { OptionReader } from '../options/option-reader.js';
 import { type Report, textOfDiagnostic, textOfProblems } from '../../shared/diagnostic.js';
 import type { SagaGraph } from '../graph/saga-graph.js';
@@ -60,14 +60,8 @@ function readHandler(
   );
   if (name === node.compensate || name === node.probe)
     report(`it names a method that is also called '${name}'`, 'give the method another name');
-  const graph: SagaGraph = Object.freeze({
-    name: handlerSaga(name),
-    version,
-    onFailure: 'compensate',
-    concurrency,
-    redact,
-    steps: linkSteps([{ ...node, name }]) as SagaGraph['steps'],
-  });
+  const saga = { name: handlerSaga(name), version, onFailure: 'compensate', concurrency, redact } as const;
+  const graph = linkedGraph(saga, [{ ...node, name }]);
   for (const { problem, fix } of analyzeGraph(graph)) report(problem, fix);
   return graph;
 }

@@ -77,15 +77,12 @@ function readSagaGraph(
   const nodes = SagaMetadata.stepsOf(saga).map((step, index) =>
     readStep(step, methods.steps[index - 1], methods, inherited, reportOf(step.method)),
   );
-  const linked = linkSteps(nodes);
-  if (linked instanceof Map) {
-    const graph: SagaGraph = Object.freeze({ ...own, steps: linked as SagaGraph['steps'] });
-    // Of options that are wrong it could say only what would be wrong if they were others.
-    if (findings.length === 0) findings.push(...analyzeGraph(graph));
-    return findings.length === 0 ? { graph, findings } : { findings };
-  }
-  findings.push(...(linked as SagaFinding[]));
-  return { findings };
+  const steps = linkSteps(nodes);
+  if (Array.isArray(steps)) return { findings: [...findings, ...steps] };
+  const graph: SagaGraph = Object.freeze({ ...own, steps });
+  // Of options that are wrong it could say only what would be wrong if they were others.
+  if (findings.length === 0) findings.push(...analyzeGraph(graph));
+  return findings.length === 0 ? { graph, findings } : { findings };
 }
 
 /** Returns the policies of steps without their own: those of the saga, or else the module's. */

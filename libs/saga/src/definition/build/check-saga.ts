@@ -17,17 +17,10 @@ export function readSaga(
   report: Report,
 ): { own: Omit<SagaGraph, 'steps'>; policies: InheritedPolicies } {
   const reader = new OptionReader(report, '@Saga ', '@Saga has the ');
-  const { retry, compensationRetry, ...options } = reader.read(SAGA_DECORATOR_OPTIONS, given);
-  const {
-    name = defaultSagaName(saga),
-    version,
-    timeout,
-    sla,
-    lockKey,
-    lockMode,
-    concurrency,
-    rateLimit,
-  } = options;
+  const { retry, compensationRetry, ...read } = reader.read(SAGA_DECORATOR_OPTIONS, given);
+  const { name = defaultSagaName(saga), upgradeFrom, timeout, sla, schedule, ...others } = read;
+  const { lockMode, concurrency, ...options } = others;
+  const { version, lockKey } = options;
   checkName(name, report);
   if (SagaMetadata.stepsOf(saga).length === 0)
     report('it has no steps', 'decorate at least one method with @Step()');
@@ -35,24 +28,17 @@ export function readSaga(
     report('@Saga lockMode needs a lock', 'add lockKey, or remove lockMode');
   const limit = typeof concurrency === 'object' ? concurrency : { count: concurrency, key: undefined };
   const own = {
+    ...options,
     name,
-    version,
-    upgradeFrom: readUpgradeFrom(options.upgradeFrom, version, report),
-    input: options.input,
+    upgradeFrom: readUpgradeFrom(upgradeFrom, version, report),
     timeout: typeof timeout === 'number' ? timeout : undefined,
     timeoutOf: typeof timeout === 'function' ? timeout : undefined,
     sla: typeof sla === 'number' ? sla : undefined,
     slaOf: typeof sla === 'function' ? sla : undefined,
-    schedule: options.schedule && readSchedule(options.schedule, lockKey !== undefined, report),
-    onFailure: options.onFailure,
-    durability: options.durability,
-    lockKey,
-    ...(lockMode === 'reject' && { rejectsWhileLocked: true as const }),
+    schedule: schedule && readSchedule(schedule, lockKey !== undefined, report),
+    rejectsWhileLocked: lockMode === 'reject' ? (true as const) : undefined,
     concurrency: limit.count,
-    ...(limit.key && { limitKey: limit.key }),
-    ...(rateLimit && { rateLimit }),
-    retention: options.retention,
-    redact: options.redact,
+    limitKey: limit.key,
   };
   return { own, policies: { retry, compensationRetry } };
 }

@@ -170,29 +170,31 @@ function checkCompensation(options: NodeOptionsRead, methods: SagaMethods, repor
       'rename the method',
     );
   }
-  if (!methods.all.includes(compensate)) {
-    report(
-      `compensate ${shown(compensate)} is not a method of ${methods.className}`,
-      ['add the method', ...methods.plain].join(', or name '),
-    );
-  } else if (methods.steps.includes(compensate)) {
-    report(`compensate '${compensate}' is itself a step`, 'name a plain method');
-  } else checkBody(`compensate '${compensate}'`, compensate, methods, report);
+  checkNamed('compensate', compensate, methods.plain, 'name a plain method', methods, report);
 }
 
 function checkProbe({ probe }: NodeOptionsRead, methods: SagaMethods, report: Report): void {
   if (probe === undefined) return;
+  if (methods.plain.includes(probe) && methods.compensations.includes(probe))
+    return report(`probe '${probe}' is a compensation`, 'a probe only reads: write a separate method for it');
   const plain = methods.plain.filter((name) => !methods.compensations.includes(name));
-  if (!methods.all.includes(probe)) {
-    report(
-      `probe ${shown(probe)} is not a method of ${methods.className}`,
-      ['add the method', ...plain].join(', or name '),
-    );
-  } else if (methods.steps.includes(probe)) {
-    report(`probe '${probe}' is itself a step`, 'name a plain method that only reads');
-  } else if (methods.compensations.includes(probe)) {
-    report(`probe '${probe}' is a compensation`, 'a probe only reads: write a separate method for it');
-  } else checkBody(`probe '${probe}'`, probe, methods, report);
+  checkNamed('probe', probe, plain, 'name a plain method that only reads', methods, report);
+}
+
+/** Checks the method that an option names. */
+function checkNamed(
+  option: 'compensate' | 'probe',
+  method: string,
+  possible: readonly string[],
+  fix: string,
+  methods: SagaMethods,
+  report: Report,
+): void {
+  if (!methods.all.includes(method)) {
+    const problem = `${option} ${shown(method)} is not a method of ${methods.className}`;
+    report(problem, ['add the method', ...possible].join(', or name '));
+  } else if (methods.steps.includes(method)) report(`${option} '${method}' is itself a step`, fix);
+  else checkBody(`${option} '${method}'`, method, methods, report);
 }
 
 function checkCombinations(options: NodeOptionsRead, report: Report): void {

@@ -48,6 +48,8 @@ export interface ObserverMetadata {
   readonly saga?: { readonly given: unknown };
 }
 
+type WithPrototype = { readonly prototype: object };
+
 /** The only writer and the only reader of what the decorators leave on a class. */
 export const SagaMetadata = {
   defineSaga(target: object, options: SagaOptions): void {
@@ -56,20 +58,17 @@ export const SagaMetadata = {
 
   defineStep(prototype: object, key: string, options: NodeOptions, node: NodeMetadata = STEP): void {
     const method = methodName(DECORATORS[node.kind], key);
-    const own = (Reflect.getOwnMetadata(STEPS, prototype) ?? []) as StepMetadata[];
-    Reflect.defineMetadata(STEPS, [...own, { method, options, node }], prototype);
+    add<StepMetadata>(STEPS, prototype, { method, options, node });
   },
 
   defineHandler(prototype: object, handler: HandlerMetadata): void {
     methodName('@StepHandler', handler.method);
-    const own = (Reflect.getOwnMetadata(HANDLERS, prototype) ?? []) as HandlerMetadata[];
-    Reflect.defineMetadata(HANDLERS, [...own, handler], prototype);
+    add(HANDLERS, prototype, handler);
   },
 
   defineObserver(target: object, observer: ObserverMetadata): void {
     methodName('@OnSagaEvent', observer.method);
-    const own = (Reflect.getOwnMetadata(OBSERVERS, target) ?? []) as ObserverMetadata[];
-    Reflect.defineMetadata(OBSERVERS, [...own, observer], target);
+    add(OBSERVERS, target, observer);
   },
 
   /** The options of `@Saga` on this very class; a subclass of a saga is not one by itself. */
@@ -78,58 +77,50 @@ export const SagaMetadata = {
   },
 
   /** The steps in order of declaration, those of base classes first; a step declared again keeps its place. */
-  stepsOf(target: { readonly prototype: object }): StepMetadata[] {
-    return byMethod<StepMetadata>(STEPS, target.prototype);
+  stepsOf({ prototype }: WithPrototype): StepMetadata[] {
+    return byMethod<StepMetadata>(STEPS, prototype).map((declared) => declared.at(-1)!);
   },
 
   /** The step handlers of a class, those of base classes first; a method decorated again is the handler it is last. */
-  handlersOf(target: { readonly prototype: object }): HandlerMetadata[] {
-    return byMethod<HandlerMetadata>(HANDLERS, target.prototype);
+  handlersOf({ prototype }: WithPrototype): HandlerMetadata[] {
+    return byMethod<HandlerMetadata>(HANDLERS, prototype).map((declared) => declared.at(-1)!);
   },
 
   /** What the methods of a class observe, each perhaps several things; one declared again observes what it says last. */
-  observersOf(target: { readonly prototype: object }): ObserverMetadata[] {
-    const observers = new Map<string, ObserverMetadata[]>();
-    for (const prototype of chainOf(target.prototype)) {
-      const own = (Reflect.getOwnMetadata(OBSERVERS, prototype) ?? []) as ObserverMetadata[];
-      for (const { method } of own)
-        observers.set(
-          method,
-          own.filter((one) => one.method === method),
-        );
-    }
-    return [...observers.values()].flat();
+  observersOf({ prototype }: WithPrototype): ObserverMetadata[] {
+    return byMethod<ObserverMetadata>(OBSERVERS, prototype).flat();
   },
 
-  /** Static methods decorated as observers, which is a mistake. */
-  staticObserversOf(target: object): ObserverMetadata[] {
-    return (Reflect.getMetadata(OBSERVERS, target) ?? []) as ObserverMetadata[];
-  },
-
-  /** Static methods decorated as handlers, which is a mistake. */
-  staticHandlersOf(target: object): HandlerMetadata[] {
-    return (Reflect.getMetadata(HANDLERS, target) ?? []) as HandlerMetadata[];
-  },
-
-  /** Static methods decorated as steps, which is a mistake. */
-  staticStepsOf(target: object): StepMetadata[] {
-    return (Reflect.getMetadata(STEPS, target) ?? []) as StepMetadata[];
-  },
+  // Static methods with a decorator are a mistake. They inherit from each other.
+  staticStepsOf: (target: object) => metadataOf<StepMetadata>(STEPS, target),
+  staticHandlersOf: (target: object) => metadataOf<HandlerMetadata>(HANDLERS, target),
+  staticObserversOf: (target: object) => metadataOf<ObserverMetadata>(OBSERVERS, target),
 };
 
-/** What decorators have left on the methods of a class and of those that it extends. */
-function byMethod<M extends { readonly method: string }>(key: symbol, own: object): M[] {
-  const methods = new Map<string, M>();
-  for (const prototype of chainOf(own)) {
-    for (const method of (Reflect.getOwnMetadata(key, prototype) ?? []) as M[])
-      methods.set(method.method, method);
-  }
-  return [...methods.values()];
+function add<M>(key: symbol, target: object, one: M): void {
+  Reflect.defineMetadata(key, [...ownOf<M>(key, target), one], target);
 }
 
-/** A prototype and those that it extends, the most basic first. */
-function chainOf(own: object): object[] {
+function ownOf<M>(key: symbol, target: object): readonly M[] {
+  return (Reflect.getOwnMetadata(key, target) ?? []) as M[];
+}
+
+function metadataOf<M>(key: symbol, target: object): M[] {
+  return (Reflect.getMetadata(key, target) ?? []) as M[];
+}
+
+/** What decorators have left on each method of a class, by the last class that declares the method: base classes first. */
+function byMethod<M extends { readonly method: string }>(key: symbol, own: object): M[][] {
   const chain: object[] = [];
   for (let p: object | null = own; p; p = Object.getPrototypeOf(p) as object | null) chain.unshift(p);
-  return chain;
+  const methods = new Map<string, M[]>();
+  for (const prototype of chain) {
+    const declared = ownOf<M>(key, prototype);
+    for (const { method } of declared)
+      methods.set(
+        method,
+        declared.filter((one) => one.method === method),
+      );
+  }
+  return [...methods.values()];
 }

@@ -1,6 +1,7 @@
-import { childOf, type GraphRecord, KIND_NAMES, type StepRecord } from './graph-record.js';
+import { type GraphRecord, KIND_NAMES, type StepRecord } from './graph-record.js';
+import { childOf } from './saga-description.js';
 import { NO_OPTIONS } from '../build/check-step.js';
-import { linkSteps, type UnlinkedStep } from '../graph/link-steps.js';
+import { linkedGraph, type UnlinkedStep } from '../graph/link-steps.js';
 import {
   DEFAULT_COMPENSATION_RETRY,
   DEFAULT_STEP_RETRY,
@@ -36,14 +37,16 @@ const DEFAULT_SAVEPOINT = { attempts: 2 };
 
 /** Binds by name: the structure is the stored one, whatever is called and how often is the deployed class's. */
 export function bindGraph(record: GraphRecord, deployed: DeployedSaga): BoundGraph {
-  const linked = linkSteps(record.steps.map((step) => bindStep(step, deployed.graph)));
-  if (!(linked instanceof Map)) throw new Error(`The stored graph of ${deployed.graph.name} has no order`);
+  const graph = linkedGraph(
+    deployed.graph,
+    record.steps.map((step) => bindStep(step, deployed.graph)),
+  );
   const gaps = new Map<string, Gap>();
   for (const step of record.steps) {
     const gap = gapOf(step, deployed);
     if (gap) gaps.set(step.name, gap);
   }
-  return { graph: Object.freeze({ ...deployed.graph, steps: linked as SagaGraph['steps'] }), gaps };
+  return { graph, gaps };
 }
 
 function bindStep(step: StepRecord, { steps }: SagaGraph): UnlinkedStep {

@@ -1,5 +1,5 @@
 import { SagaDefinitionError } from '../../errors.js';
-import { describeSaga } from './describe-saga.js';
+import { describeSaga } from './saga-description.js';
 import { Saga } from '../decorators/saga.decorator.js';
 import { Step } from '../decorators/step.decorator.js';
 

@@ -1,6 +1,11 @@
 import { SagaDefinitionError } from '../../errors.js';
-import { linkSteps, type UnlinkedStep } from '../graph/link-steps.js';
-import type { RetryDescription, SagaDescription, StepDescription } from './saga-description.js';
+import { linkedGraph, type UnlinkedStep } from '../graph/link-steps.js';
+import type {
+  LimitDescription,
+  RetryDescription,
+  SagaDescription,
+  StepDescription,
+} from './saga-description.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import { approvalSignal, type SagaGraph, type StepNode } from '../graph/saga-graph.js';
 import { optionsOfNode } from '../options/step-options.js';
@@ -12,69 +17,49 @@ import type { StandardSchema } from '../types/standard-schema.js';
  * it has everything that a saga's state is decided by. Its functions are there, and cannot be called.
  */
 export function graphOfDescription(description: SagaDescription): SagaGraph {
-  const { name, version, timeout, sla, onFailure, concurrency, redact, locked, inputChecked, schedule } =
-    description;
-  const linked = linkSteps(description.steps.map(nodeOf));
-  if (!(linked instanceof Map)) throw new Error(`The stored graph of ${name}@${version} has no order`);
-  return Object.freeze({
-    name,
-    version,
-    timeout,
-    sla,
-    onFailure,
-    concurrency,
-    redact,
-    ...(description.timeoutComputed && { timeoutOf: () => notHere('timeout', name) }),
-    ...(description.slaComputed && { slaOf: () => notHere('sla', name) }),
-    ...(schedule && { schedule: scheduleOf(schedule, name) }),
-    ...(inputChecked && { input: schemaNotHere(name) }),
-    ...(description.concurrencyKeyed && { limitKey: () => notHere('concurrency.key', name) }),
-    ...(description.rateLimit && { rateLimit: rateLimitOf(description.rateLimit, name) }),
-    ...(description.lockMode && { rejectsWhileLocked: true as const }),
-    ...(locked && { lockKey: () => notHere('lockKey', name) }),
-    steps: linked as SagaGraph['steps'],
-  });
+  const { name, version, timeout, sla, onFailure, concurrency, redact, rateLimit, schedule } = description;
+  const own = {
+    ...{ name, version, timeout, sla, onFailure, concurrency, redact },
+    timeoutOf: functionOf(description.timeoutComputed, 'timeout', name),
+    slaOf: functionOf(description.slaComputed, 'sla', name),
+    schedule: schedule && scheduleOf(schedule, name),
+    input: description.inputChecked ? schemaNotHere(name) : undefined,
+    limitKey: functionOf(description.concurrencyKeyed, 'concurrency.key', name),
+    rateLimit: rateLimit && limitOf(rateLimit, 'rateLimit.key', name),
+    rejectsWhileLocked: description.lockMode && (true as const),
+    lockKey: functionOf(description.locked, 'lockKey', name),
+  };
+  return linkedGraph(own, description.steps.map(nodeOf));
 }
 
 function nodeOf(step: StepDescription): UnlinkedStep {
-  const { name, kind, handler, compensation, conditional, forEach, concurrency = 1 } = step;
+  const { name, kind, after, join, delay, concurrency = 1, sharedConcurrency, rateLimit } = step;
   const wait = waitOf(step);
   return {
     ...optionsOfNode(step),
-    name,
-    kind,
-    after: step.after,
-    join: step.join,
-    compensate: compensation,
+    ...{ name, kind, after, join, delay, concurrency, wait },
+    compensate: step.compensation,
     retry: policyOf(step.retry),
     compensationRetry: policyOf(step.compensationRetry),
     timeout: wait ? undefined : step.timeout,
-    when: conditional ? () => notHere('when', name) : undefined,
-    forEach: forEach ? () => notHere('forEach', name) : undefined,
-    concurrency,
-    ...(step.sharedConcurrency && { sharedConcurrency: sharedOf(step.sharedConcurrency, name) }),
-    delay: step.delay,
-    delayOf: step.delayComputed && (() => notHere('delay', name)),
+    when: functionOf(step.conditional, 'when', name),
+    forEach: functionOf(step.forEach, 'forEach', name),
+    sharedConcurrency: sharedConcurrency && limitOf(sharedConcurrency, 'concurrency.key', name),
+    delayOf: functionOf(step.delayComputed, 'delay', name),
     optional: step.onFailure === 'continue',
-    rateLimit: step.rateLimit && rateLimitOf(step.rateLimit, name),
-    wait,
-    remote: handler,
+    rateLimit: rateLimit && limitOf(rateLimit, 'rateLimit.key', name),
+    remote: step.handler,
     childName: step.child,
   };
 }
 
-function sharedOf(
-  { count, keyed }: NonNullable<StepDescription['sharedConcurrency']>,
-  name: string,
-): StepNode['sharedConcurrency'] {
-  return { count, ...(keyed && { key: () => notHere('concurrency.key', name) }) };
+/** A function that is there and cannot be called; undefined: the definition has none. */
+function functionOf(isThere: boolean | undefined, what: string, name: string): (() => never) | undefined {
+  return isThere ? () => notHere(what, name) : undefined;
 }
 
-function rateLimitOf(
-  { count, per, keyed }: NonNullable<StepDescription['rateLimit']>,
-  name: string,
-): { count: number; per: number; key?: () => never } {
-  return { count, per, ...(keyed && { key: () => notHere('rateLimit.key', name) }) };
+function limitOf<Limit extends LimitDescription>({ keyed, ...limit }: Limit, what: string, name: string) {
+  return { ...limit, key: functionOf(keyed, what, name) };
 }
 
 /** A back-off that is a function cannot be called here. */
@@ -84,12 +69,9 @@ function policyOf({ backoff, ...policy }: RetryDescription): ResolvedRetryPolicy
 
 function waitOf({ kind, name, signal, timeout, timeoutComputed, quorum }: StepDescription): StepNode['wait'] {
   if (kind !== 'signal' && kind !== 'approval') return undefined;
-  const awaited = kind === 'approval' ? approvalSignal(name) : signal!;
   return {
-    signal: awaited,
-    ...(quorum !== undefined && { quorum }),
-    ...(timeout !== undefined && { timeout }),
-    ...(timeoutComputed && { timeoutOf: () => notHere('timeout', name) }),
+    ...{ signal: kind === 'approval' ? approvalSignal(name) : signal!, quorum, timeout },
+    timeoutOf: functionOf(timeoutComputed, 'timeout', name),
   };
 }
 

@@ -1,5 +1,4 @@
-import { sagaNameOf } from '../decorators/saga-name.js';
-import { descriptionOf, type SagaDescription } from './saga-description.js';
+import { childOf, descriptionOf, type SagaDescription } from './saga-description.js';
 import type { SagaGraph, StepNode } from '../graph/saga-graph.js';
 
 /**
@@ -98,11 +97,6 @@ function signalsOfNode({ kind, wait, compensationReply }: StepNode): Pick<StepRe
     ...(kind === 'signal' && { signal: wait!.signal }),
     ...(compensationReply && { reply: compensationReply.signal }),
   };
-}
-
-/** The name of the saga that a sub-saga step runs. */
-export function childOf({ child, childName }: StepNode): string | undefined {
-  return child ? sagaNameOf(child()) : childName;
 }
 
 /** What a step of each kind is, in the words of messages. */

@@ -1,3 +1,6 @@
+import type { Type } from '@nestjs/common';
+import { buildSagaGraph, DEFAULT_POLICIES, type DefaultPolicies } from '../build/build-saga-graph.js';
+import { drawingOptions } from '../options/drawing-options.js';
 import { sagaNameOf } from '../decorators/saga-name.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import type { SagaSchedule, ScheduleRule } from '../options/schedule-options.js';
@@ -38,15 +41,8 @@ export interface SagaDescription {
   readonly concurrency?: number;
   /** That limit is of each key by itself. Absent: it is of the name, or there is none. */
   readonly concurrencyKeyed?: true;
-  /** At most so many sagas begin within `per` milliseconds; absent: no limit. `keyed`: of each key. */
-  readonly rateLimit?: {
-    /** The number of sagas. */
-    readonly count: number;
-    /** The length of the window. */
-    readonly per: number;
-    /** Each key has its own windows. Absent: the limit is of the name. */
-    readonly keyed?: true;
-  };
+  /** At most so many sagas begin within `per` milliseconds; absent: no limit. */
+  readonly rateLimit?: RateLimitDescription;
   /** In an order in which every step comes after those that it waits for. */
   readonly steps: readonly StepDescription[];
   /** What waits for what. */
@@ -78,12 +74,7 @@ export interface StepDescription {
   /** Items at once; only with `forEach`. */
   readonly concurrency?: number;
   /** At most so many attempts are in progress, over all sagas and processes; absent: no limit. */
-  readonly sharedConcurrency?: {
-    /** The number of attempts. */
-    readonly count: number;
-    /** Each key has so many. Absent: the limit is of the step. */
-    readonly keyed?: true;
-  };
+  readonly sharedConcurrency?: LimitDescription;
   /** Wait between being ready and beginning. */
   readonly delay?: number;
   /** The delay is computed from the input and the results. */
@@ -118,15 +109,22 @@ export interface StepDescription {
   readonly compensationTimeout?: number;
   /** The signal that its compensation waits for, and for how long; absent: none. */
   readonly compensationReply?: { readonly signal: string; readonly timeout?: number };
-  /** At most so many attempts within `per` milliseconds; absent: none. `keyed`: of each key. */
-  readonly rateLimit?: {
-    /** The number of attempts. */
-    readonly count: number;
-    /** The length of the window. */
-    readonly per: number;
-    /** Each key has its own windows. Absent: the limit is of the step. */
-    readonly keyed?: true;
-  };
+  /** At most so many attempts within `per` milliseconds; absent: none. */
+  readonly rateLimit?: RateLimitDescription;
+}
+
+/** A limit over all processes. */
+export interface LimitDescription {
+  /** The number of sagas, or of attempts. */
+  readonly count: number;
+  /** Each key has the whole limit for itself. Absent: the limit is of the saga's name, or of the step. */
+  readonly keyed?: true;
+}
+
+/** A limit within windows of time. */
+export interface RateLimitDescription extends LimitDescription {
+  /** The length of the window. */
+  readonly per: number;
 }
 
 /** A retry policy with its defaults in, without its functions. */
@@ -143,6 +141,18 @@ export interface EdgeDescription {
   readonly to: string;
   /** That of the step that waits. */
   readonly join: 'all' | 'any';
+}
+
+/**
+ * The definition of a class decorated with `@Saga`, as data for dashboards, tests and documents. `mermaidOf` and
+ * `layoutOf` make pictures of it. Needs no application and no database.
+ * @param defaults the module's retry policies, for steps that have none of their own
+ * @throws SagaValidationError for an unknown key of `defaults`
+ * @throws SagaDefinitionError when the definition is wrong, as the application would at start-up
+ */
+export function describeSaga(saga: Type, defaults: DefaultPolicies = {}): SagaDescription {
+  const given = drawingOptions<DefaultPolicies>('describeSaga', defaults, DEFAULT_POLICIES);
+  return descriptionOf(buildSagaGraph(saga, given));
 }
 
 /** What is to be known of a graph, without its functions. It equals what comes out of JSON. */
@@ -163,7 +173,7 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     inputChecked: graph.input !== undefined,
     concurrency: graph.concurrency,
     concurrencyKeyed: graph.limitKey && true,
-    rateLimit: graph.rateLimit && rateLimitOf(graph.rateLimit),
+    rateLimit: graph.rateLimit && limitOf(graph.rateLimit),
     steps,
     edges: steps.flatMap(({ name, after, join }) => after.map((from) => ({ from, to: name, join }))),
   });
@@ -175,7 +185,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     ...{ compensate: undefined, when: undefined },
     name: node.name,
     kind: node.kind,
-    child: node.child ? sagaNameOf(node.child()) : node.childName,
+    child: childOf(node),
     handler: node.remote && { name: node.remote.name, version: node.remote.version },
     signal: node.kind === 'signal' ? node.wait?.signal : undefined,
     quorum: node.wait?.quorum,
@@ -184,10 +194,7 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     conditional: node.when !== undefined,
     forEach: node.forEach !== undefined,
     concurrency: node.forEach && node.concurrency,
-    sharedConcurrency: node.sharedConcurrency && {
-      count: node.sharedConcurrency.count,
-      ...(node.sharedConcurrency.key && { keyed: true as const }),
-    },
+    sharedConcurrency: node.sharedConcurrency && limitOf(node.sharedConcurrency),
     delay: node.delay,
     delayComputed: node.delayOf && true,
     timeoutComputed: node.wait?.timeoutOf && true,
@@ -198,12 +205,17 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     compensationRetry: retryDescriptionOf(node.compensationRetry),
     compensationReply: node.compensationReply && withoutUndefined({ ...node.compensationReply }),
     timeout: node.wait ? node.wait.timeout : node.timeout,
-    rateLimit: node.rateLimit && rateLimitOf(node.rateLimit),
+    rateLimit: node.rateLimit && limitOf(node.rateLimit),
   });
 }
 
-function rateLimitOf({ count, per, key }: NonNullable<(StepNode | SagaGraph)['rateLimit']>) {
-  return { count, per, ...(key && { keyed: true as const }) };
+/** The name of the saga that a sub-saga step runs. */
+export function childOf({ child, childName }: StepNode): string | undefined {
+  return child ? sagaNameOf(child()) : childName;
+}
+
+function limitOf<Limit extends { readonly key?: unknown }>({ key, ...limit }: Limit) {
+  return { ...limit, ...(key !== undefined && { keyed: true as const }) };
 }
 
 function scheduleDescriptionOf({ cron, timezone, overlap, catchUp, input }: SagaSchedule) {

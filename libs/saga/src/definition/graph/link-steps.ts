@@ -1,6 +1,6 @@
 import { nearestName } from '../../shared/nearest-name.js';
 import type { SagaFinding } from '../../shared/diagnostic.js';
-import type { StepNode } from './saga-graph.js';
+import { sagaLabel, type SagaGraph, type StepNode } from './saga-graph.js';
 
 /** A step before its edges are known from both ends. */
 export type UnlinkedStep = Omit<StepNode, 'dependents'>;
@@ -25,6 +25,16 @@ export function linkSteps(steps: readonly UnlinkedStep[]): ReadonlyMap<string, S
     waiting = waiting.filter((step) => step !== next);
   }
   return unknown.length > 0 ? unknown : linked;
+}
+
+/**
+ * Returns the graph of steps whose edges were checked before.
+ * @throws Error when they have no order
+ */
+export function linkedGraph(own: Omit<SagaGraph, 'steps'>, nodes: readonly UnlinkedStep[]): SagaGraph {
+  const steps = linkSteps(nodes);
+  if (Array.isArray(steps)) throw new Error(`The graph of ${sagaLabel(own)} has no order`);
+  return Object.freeze({ ...own, steps });
 }
 
 function unknownNames(steps: readonly UnlinkedStep[]): LinkProblem[] {

@@ -1,10 +1,9 @@
 import type { Type } from '@nestjs/common';
-import type { Durability } from '../options/saga-options.js';
+import type { OptionsOfGraph } from '../options/saga-options.js';
 import type { RemoteHandler } from '../options/handler-name.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import type { StartTimeOf, TimeOf } from '../options/time-of.js';
 import type { SagaSchedule } from '../options/schedule-options.js';
-import type { StandardSchema } from '../types/standard-schema.js';
 import type { StartKeyOf, StepKeyOf } from '../options/limit-options.js';
 import type { OptionsOfNode } from '../options/step-options.js';
 import { APPROVAL_PREFIX } from '../options/signal-name.js';
@@ -57,40 +56,28 @@ export interface StepNode extends OptionsOfNode {
   readonly remote?: RemoteHandler;
 }
 
-/** A saga's definition as data: validated, immutable, and all that the machine needs to know of it. */
-export interface SagaGraph {
+/**
+ * A saga's definition as data: validated, immutable, and all that the machine needs to know of it. `durability`, `schedule`
+ * and `retention` are no part of what an instance goes by: they count as the class says now.
+ */
+export interface SagaGraph extends OptionsOfGraph {
   readonly name: string;
-  readonly version: number;
   /** The lower versions whose running instances are moved to this one; undefined: none. */
   readonly upgradeFrom?: readonly number[];
-  /** The schema of the input. Undefined: the input is not validated. */
-  readonly input?: Type | StandardSchema;
   /** Milliseconds for going forward, from when the saga may begin; past it the saga compensates. */
   readonly timeout?: number;
   readonly timeoutOf?: StartTimeOf;
   /** Milliseconds from when the saga may begin, past which it is overdue. */
   readonly sla?: number;
   readonly slaOf?: StartTimeOf;
-  /** Starts instances by itself. No part of what an instance goes by: it counts as the class says now. */
+  /** Starts instances by itself. */
   readonly schedule?: SagaSchedule;
-  /** `suspend`: a failure waits for an operator instead of making the saga compensate. */
-  readonly onFailure: 'compensate' | 'suspend';
-  /** Undefined: durable. No part of what an instance goes by: it counts as the class says now. */
-  readonly durability?: Durability;
-  /** The key of a semantic lock: of the sagas with one key, one is active at a time. */
-  readonly lockKey?: (input: unknown) => string;
   /** A start is refused while another saga has the key. Undefined: the new saga waits. */
   readonly rejectsWhileLocked?: true;
   /** Sagas of this name that are advanced at once, across all processes; of each key, if there is one. */
   readonly concurrency?: number;
-  /** At most `count` sagas begin within `per` milliseconds, across all processes; of each key, if there is one. */
-  readonly rateLimit?: { readonly count: number; readonly per: number; readonly key?: StartKeyOf };
   /** The key of that limit on concurrency, by which its sagas take turns. */
   readonly limitKey?: StartKeyOf;
-  /** Milliseconds that one is kept once it has ended; false: for ever, undefined: as the module says. */
-  readonly retention?: number | false;
-  /** Paths of what of the input, and of each step's result, is never shown. */
-  readonly redact?: readonly string[];
   /** In an order in which every step comes after those that it waits for. */
   readonly steps: ReadonlyMap<string, StepNode>;
 }

@@ -8,7 +8,7 @@ import {
   type SagaRateLimit,
 } from './limit-options.js';
 import * as kind from './kinds.js';
-import { type Kind, optional, type OptionTable, withDefault } from './option-reader.js';
+import { type Kind, optional, type OptionsRead, type OptionTable, withDefault } from './option-reader.js';
 import { retryPolicy, type RetryPolicy } from './retry-policy.js';
 import { SCHEDULE_OPTIONS, type ScheduleOptions } from './schedule-options.js';
 import type { StartTimeOf } from './time-of.js';
@@ -161,3 +161,8 @@ export const SAGA_DECORATOR_OPTIONS = {
   ),
   redact: optional(redactedPaths),
 } satisfies OptionTable<SagaOptions>;
+
+type SagaOptionsRead = OptionsRead<typeof SAGA_DECORATOR_OPTIONS>;
+/** The options that the graph of a saga has as they are read: durations in milliseconds, and defaults. */
+export type OptionsOfGraph = Partial<Pick<SagaOptionsRead, 'durability'>> &
+  Pick<SagaOptionsRead, 'version' | 'input' | 'onFailure' | 'lockKey' | 'rateLimit' | 'retention' | 'redact'>;
