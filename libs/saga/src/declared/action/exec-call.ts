@@ -1,31 +1,11 @@
 import { isAbsolute, resolve } from 'node:path';
 import type { ProbeAnswer } from '../../definition/options/step-options.js';
 import { StepRejectedError, UnknownOutcomeError } from '../../errors.js';
-import type { Expression } from '../expression/expression.js';
-import {
-  expressionsOf,
-  filled,
-  filledText,
-  type Template,
-  type TextTemplate,
-  writtenText,
-} from '../expression/template.js';
+import type { ExecDefinition } from '../format/call-format.js';
+import { expressionsOf, filled, filledText, type TextTemplate, writtenText } from '../expression/template.js';
 import { evaluated, identityOf, type ProbeCall, resultOf, StepCallError, variableOf } from './call.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
 import { type CommandToRun, type CommandEnd, runCommand } from './run-command.js';
-
-/** `exec` of a file. */
-export interface ExecDefinition {
-  /** A text with `shell: true`. */
-  readonly command: readonly TextTemplate[] | string;
-  readonly shell?: boolean;
-  readonly env?: ReadonlyMap<string, TextTemplate>;
-  readonly stdin?: Template;
-  readonly directory?: string;
-  readonly reject?: readonly number[];
-  readonly maxBytes?: number;
-  readonly result?: Expression;
-}
 
 const MAX_BYTES = 1024 * 1024;
 /** Variables of this process that every command gets. All others may be secrets. */

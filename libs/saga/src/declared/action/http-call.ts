@@ -1,36 +1,14 @@
 import type * as undici from 'undici';
 import type { ProbeAnswer } from '../../definition/options/step-options.js';
 import { StepRejectedError, UnknownOutcomeError } from '../../errors.js';
-import type { Expression } from '../expression/expression.js';
-import {
-  expressionsOf,
-  filled,
-  filledText,
-  type Template,
-  type TextTemplate,
-  writtenText,
-} from '../expression/template.js';
+import { expressionsOf, filled, filledText, type TextTemplate, writtenText } from '../expression/template.js';
 import { evaluated, identityOf, type ProbeCall, resultOf, StepCallError } from './call.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
+import type { HttpDefinition } from '../format/call-format.js';
 import { filledUrl } from './filled-url.js';
 import type { HttpConnections } from './http-connections.js';
-import { readTlsFiles, type TlsDefinition, type TlsFiles } from './tls-files.js';
+import { readTlsFiles, type TlsFiles } from './tls-files.js';
 import { HostRefused } from '../network/network.js';
-
-/** `http` of a file. */
-export interface HttpDefinition {
-  readonly method?: string;
-  readonly url: TextTemplate;
-  readonly headers?: ReadonlyMap<string, TextTemplate>;
-  readonly body?: Template;
-  readonly accept?: readonly number[];
-  readonly reject?: readonly number[];
-  readonly retry?: readonly number[];
-  readonly tls?: TlsDefinition;
-  readonly proxy?: TextTemplate;
-  readonly maxBytes?: number;
-  readonly result?: Expression;
-}
 
 interface Prepared {
   readonly method: string;

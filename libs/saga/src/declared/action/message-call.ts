@@ -1,22 +1,7 @@
-import {
-  expressionsOf,
-  filled,
-  filledText,
-  type Template,
-  type TextTemplate,
-  writtenText,
-} from '../expression/template.js';
+import { expressionsOf, filled, filledText, type TextTemplate, writtenText } from '../expression/template.js';
+import type { MessageDefinition } from '../format/call-format.js';
 import { type PreparedCall, evaluated } from './call.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
-
-/** `message` of a file. */
-export interface MessageDefinition {
-  readonly topic: TextTemplate;
-  readonly key?: TextTemplate;
-  readonly type?: TextTemplate;
-  readonly payload?: Template;
-  readonly headers?: ReadonlyMap<string, TextTemplate>;
-}
 
 /** Publishes a message with the checkpoint of its step, as `ctx.publish` of a class does. */
 export class MessageCall implements PreparedCall {

@@ -1,14 +1,8 @@
 import { StepRejectedError } from '../../errors.js';
-import { expressionsOf, filled, type Template } from '../expression/template.js';
+import { expressionsOf, filled } from '../expression/template.js';
+import type { ProviderDefinition } from '../format/call-format.js';
 import { type PreparedCall, evaluated } from './call.js';
 import { type CallContext, CallValues, type Surroundings } from './call-values.js';
-
-/** `call` of a file. */
-export interface ProviderDefinition {
-  /** `StockService.reserve` */
-  readonly method: string;
-  readonly input?: Template;
-}
 
 /** A method of a provider, which receives the input and the context of the step. */
 export type ProviderMethod = (input: unknown, context: object) => unknown;

@@ -2,13 +2,10 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Expression } from '../expression/expression.js';
 import { filledText, type TextTemplate } from '../expression/template.js';
+import type { HttpDefinition } from '../format/call-format.js';
 
 /** `tls` of a request: each is the path of a file, or a text in PEM format. */
-export interface TlsDefinition {
-  readonly ca?: TextTemplate;
-  readonly cert?: TextTemplate;
-  readonly key?: TextTemplate;
-}
+type TlsDefinition = NonNullable<HttpDefinition['tls']>;
 
 /** Texts in PEM format. */
 export type TlsFiles = { readonly [K in keyof TlsDefinition]?: string };

@@ -3,12 +3,11 @@ import type { ScheduleOptions } from '../../definition/options/schedule-options.
 import type { RateLimit, SagaRateLimit, StepConcurrency } from '../../definition/options/limit-options.js';
 import type { StepOptions } from '../../definition/options/step-options.js';
 import type { Duration } from '../../definition/options/duration.js';
-import type { ExecDefinition } from '../action/exec-call.js';
-import type { HttpDefinition } from '../action/http-call.js';
-import type { MessageDefinition } from '../action/message-call.js';
-import type { ProviderDefinition } from '../action/provider-call.js';
 import type { Expression } from '../expression/expression.js';
 import type { Template } from '../expression/template.js';
+import type { MessageDefinition } from './call-format.js';
+import type { DECIDING, SIGNAL } from './saga-format.js';
+import type { ReadOf } from './shape.js';
 
 /** A file as `SAGA_SHAPE` reads it. */
 export interface SagaFile extends Omit<
@@ -27,10 +26,11 @@ export interface SagaFile extends Omit<
   readonly steps: ReadonlyMap<string, StepFile>;
 }
 
-export interface CallFile {
-  readonly http?: HttpDefinition;
-  readonly exec?: ExecDefinition;
-  readonly call?: ProviderDefinition;
+/** The key that decides what a step does: it has one of them. */
+type KindFile = { readonly [Kind in keyof typeof DECIDING]?: ReadOf<(typeof DECIDING)[Kind]> };
+
+/** What a step, a compensation or a probe calls. */
+export interface CallFile extends Pick<KindFile, 'http' | 'exec' | 'call'> {
   readonly message?: MessageDefinition;
 }
 
@@ -44,17 +44,11 @@ export function callsOf({ steps }: SagaFile): { readonly call: CallFile; readonl
 }
 
 /** A wait for a signal. */
-export interface SignalFile {
-  readonly signal: string;
-  readonly timeout?: Duration;
-  readonly reject?: Expression;
-  readonly result?: Expression;
-}
+export type SignalFile = ReadOf<typeof SIGNAL>;
 
-/** A step: it has one of `http`, `exec`, `call`, `message`, `approval`, `waitFor`, `subSaga` and `handler`. */
 export interface StepFile
   extends
-    CallFile,
+    KindFile,
     Omit<
       StepOptions,
       | 'when'
@@ -68,12 +62,6 @@ export interface StepFile
       | 'transactional'
       | 'compensationReply'
     > {
-  readonly approval?: { readonly timeout?: Duration; readonly result?: Expression };
-  readonly message?: MessageDefinition & { readonly reply?: SignalFile };
-  readonly waitFor?: SignalFile;
-  readonly subSaga?: { readonly saga: string; readonly input?: Template };
-  readonly handler?: { readonly name: string; readonly version?: number; readonly input?: Template };
-
   readonly when?: Expression;
   readonly delay?: Duration;
   readonly compensate?: CallFile;

@@ -13,18 +13,32 @@ import {
   SIGNAL_SCOPE,
   STEP_SCOPE,
 } from '../expression/scope.js';
-import { call, COMPENSATION, COUNT, exec, http, message, PROBE, VARIABLE } from './call-format.js';
-import { type Field, type Fields, fieldsOf, type Shape } from './shape.js';
+import { call, COMPENSATION, exec, http, messageFields, PROBE, VARIABLE } from './call-format.js';
+import {
+  COUNT,
+  DURATION,
+  either,
+  expression,
+  field,
+  type Fields,
+  fieldsOf,
+  FLAG,
+  list,
+  map,
+  object,
+  requiredField,
+  SCHEMA,
+  type Shape,
+  template,
+  text,
+} from './shape.js';
 
-const DURATION = { type: 'duration' } as const;
-const FLAG = { type: 'flag' } as const;
 /** Names of steps are method names, and parts of idempotency keys. */
-export const STEP_NAME = '^[A-Za-z][A-Za-z0-9_-]{0,199}$';
-const NAME: Shape = { type: 'text', pattern: STEP_NAME, example: 'charge' };
+const STEP_NAME = '^[A-Za-z][A-Za-z0-9_-]{0,199}$';
+const NAME = text('charge', STEP_NAME);
 
-const RETRY: Shape = {
-  type: 'object',
-  fields: fieldsOf(RETRY_POLICY, {
+const RETRY = object(
+  fieldsOf(RETRY_POLICY, {
     attempts: 'The number of attempts in all, the first included.',
     delay: "The delay before the second attempt. Default: '200ms'.",
     factor: 'The factor by which each further delay grows. Default: 2.',
@@ -33,35 +47,22 @@ const RETRY: Shape = {
     jitter: 'The random part of the delay, 0 to 1. Default: 0.2.',
     retryIf: false,
   }),
-};
+);
+const SAVEPOINT = object(fieldsOf(SAVEPOINT_OPTIONS, { attempts: 'The number of rounds in all, from 2.' }));
 
 /** Keys of all steps. */
 const NODE = fieldsOf(SUB_SAGA_OPTIONS, {
-  after: {
-    type: 'either',
-    of: [NAME, { type: 'list', of: NAME }],
-    about: 'The steps to wait for. []: begin at once. Default: the step just before.',
-  },
+  after: field(
+    either(NAME, list(NAME)),
+    'The steps to wait for. []: begin at once. Default: the step just before.',
+  ),
   join: "How to wait for several steps. Default: 'all'.",
-  when: {
-    ...{ type: 'expression', scope: CONDITION_SCOPE },
-    about: 'true or false. false skips the step. Default: never skipped.',
-  },
+  when: field(expression(CONDITION_SCOPE), 'true or false. false skips the step. Default: never skipped.'),
   delay: 'A durable delay before the step begins. Default: none.',
-  savepoint: {
-    type: 'either',
-    of: [
-      FLAG,
-      {
-        type: 'object',
-        fields: fieldsOf(SAVEPOINT_OPTIONS, { attempts: 'The number of rounds in all, from 2.' }),
-      },
-    ],
-    about: 'Makes the step a savepoint. Default: false.',
-  },
-  retry: { ...RETRY, about: "The retry policy of the step. Default: the saga's." },
+  savepoint: field(either(FLAG, SAVEPOINT), 'Makes the step a savepoint. Default: false.'),
+  retry: field(RETRY, "The retry policy of the step. Default: the saga's."),
   compensate: COMPENSATION,
-  compensationRetry: { ...RETRY, about: "The retry policy of the compensation. Default: the saga's." },
+  compensationRetry: field(RETRY, "The retry policy of the compensation. Default: the saga's."),
   compensationTimeout:
     'The maximum duration of an attempt of the compensation. Default: the timeout of the step.',
   pivot: 'Point of no return: after this step the saga only goes forward. Default: false.',
@@ -70,10 +71,17 @@ const NODE = fieldsOf(SUB_SAGA_OPTIONS, {
 });
 
 /** The key of steps whose result comes from outside. */
-const RESULT_SCHEMA: Field = {
-  type: 'schema',
-  about: 'A JSON Schema that the result must satisfy, of each item with forEach. Default: none.',
-};
+const RESULT_SCHEMA = field(
+  SCHEMA,
+  'A JSON Schema that the result must satisfy, of each item with forEach. Default: none.',
+);
+
+const SHARED = object(
+  fieldsOf(STEP_CONCURRENCY, { count: 'The number of attempts, over all sagas.', key: false }),
+);
+const RATE = object(
+  fieldsOf(RATE_LIMIT, { count: 'The number of attempts.', per: 'The length of the window.', key: false }),
+);
 
 /** Keys of steps that do their work themselves. */
 const WORK: Fields = {
@@ -81,213 +89,149 @@ const WORK: Fields = {
   resultSchema: RESULT_SCHEMA,
   ...fieldsOf(WORK_OPTIONS, {
     timeout: "The maximum duration of an attempt. Default: '30s' for http and call, '10m' for exec.",
-    forEach: {
-      ...{ type: 'expression', scope: CONDITION_SCOPE },
-      about: 'A list: the step runs once per item, which is named item, with index.',
-    },
-    concurrency: {
-      type: 'either',
-      of: [
-        COUNT,
-        {
-          type: 'object',
-          fields: fieldsOf(STEP_CONCURRENCY, {
-            count: 'The number of attempts, over all sagas.',
-            key: false,
-          }),
-        },
-      ],
-      about:
-        'The maximum number of items that run at once, default 10; or of attempts over all sagas and processes.',
-    },
+    forEach: field(
+      expression(CONDITION_SCOPE),
+      'A list: the step runs once per item, which is named item, with index.',
+    ),
+    concurrency: field(
+      either(COUNT, SHARED),
+      'The maximum number of items that run at once, default 10; or of attempts over all sagas and processes.',
+    ),
     idempotent: 'false: at most once; an interrupted step never runs again. Default: true.',
     compensateOnFailure: 'Whether to compensate the step also if it failed. Default: false.',
     probe: PROBE,
-    rateLimit: {
-      type: 'object',
-      fields: fieldsOf(RATE_LIMIT, {
-        count: 'The number of attempts.',
-        per: 'The length of the window.',
-        key: false,
-      }),
-      about: 'A limit on the attempts of the step, across all processes. Default: none.',
-    },
+    rateLimit: field(RATE, 'A limit on the attempts of the step, across all processes. Default: none.'),
     heartbeat: false,
     transactional: false,
     compensationReply: false,
   }),
 };
 
-const WAIT_TIMEOUT: Field = {
-  ...DURATION,
-  about: 'The maximum time to wait, after which the step fails. Default: none.',
-};
-
+const WAIT_TIMEOUT = field(DURATION, 'The maximum time to wait, after which the step fails. Default: none.');
 /** A wait for a signal, which a reply becomes as well. */
-const signalFields = (): Fields => ({
-  signal: { type: 'text', example: 'payment-reply', required: true, about: 'The name of the signal.' },
+export const SIGNAL = object({
+  signal: requiredField(text('payment-reply'), 'The name of the signal.'),
   timeout: WAIT_TIMEOUT,
-  reject: {
-    ...{ type: 'expression', scope: SIGNAL_SCOPE },
-    about: 'true rejects the step: "payload.status = \'declined\'". Default: never.',
-  },
-  result: {
-    ...{ type: 'expression', scope: SIGNAL_SCOPE },
-    about: 'The result of the step. Default: the payload.',
-  },
+  reject: field(
+    expression(SIGNAL_SCOPE),
+    'true rejects the step: "payload.status = \'declined\'". Default: never.',
+  ),
+  result: field(expression(SIGNAL_SCOPE), 'The result of the step. Default: the payload.'),
 });
-const REPLY: Field = {
-  ...{ type: 'object', fields: signalFields() },
-  about: 'Waits for a signal that answers the message, and whose payload is the result. Default: no wait.',
+const MESSAGE = object({
+  ...messageFields(MESSAGE_SCOPE),
+  reply: field(
+    SIGNAL,
+    'Waits for a signal that answers the message, and whose payload is the result. Default: no wait.',
+  ),
+});
+const APPROVAL = object({
+  timeout: WAIT_TIMEOUT,
+  result: field(
+    expression(DECISION_SCOPE),
+    'The result of the step. Default: the decision { by, comment, at }.',
+  ),
+});
+const SUB_SAGA = object({
+  saga: requiredField(text('ship-order'), 'The name of the saga.'),
+  input: field(template(CHILD_SCOPE), 'The input of the saga. Default: none.'),
+});
+const HANDLER = object({
+  name: requiredField(text('stock.reserve'), 'The name of the handler.'),
+  version: field(COUNT, 'The version of the handler. Default: 1.'),
+  input: field(template(CHILD_SCOPE), 'The input of the handler. Default: none.'),
+});
+
+/** The kinds of steps: the key that decides, which has the name of the kind. */
+export const DECIDING = {
+  http: http(STEP_SCOPE),
+  exec: exec(STEP_SCOPE),
+  call: call(STEP_SCOPE),
+  message: field(MESSAGE, 'A message, which is sent if, and only if, the step is stored.'),
+  approval: field(APPROVAL, 'Waits for the approval of an operator.'),
+  waitFor: field(SIGNAL, 'Waits for a signal.'),
+  subSaga: field(SUB_SAGA, 'Runs another saga, whose results are the result of the step.'),
+  handler: field(HANDLER, 'Calls a @StepHandler in any process over the same database.'),
 };
 
-/** The kinds of steps, by the key that decides, each with the keys that it can have. */
+/** The kinds of steps, each with the keys that it can have. */
 export const STEP_KINDS = {
-  http: { http: http(STEP_SCOPE), ...WORK },
-  exec: { exec: exec(STEP_SCOPE), ...WORK },
-  call: { call: call(STEP_SCOPE), ...WORK },
-  message: { message: message(MESSAGE_SCOPE, { reply: REPLY }), resultSchema: RESULT_SCHEMA, ...NODE },
-  approval: {
-    approval: {
-      type: 'object',
-      fields: {
-        timeout: WAIT_TIMEOUT,
-        result: {
-          ...{ type: 'expression', scope: DECISION_SCOPE },
-          about: 'The result of the step. Default: the decision { by, comment, at }.',
-        },
-      },
-      about: 'Waits for the approval of an operator.',
-    },
-    ...NODE,
-  },
-  waitFor: {
-    waitFor: {
-      ...{ type: 'object', fields: signalFields() },
-      about: 'Waits for a signal.',
-    },
-    resultSchema: RESULT_SCHEMA,
-    ...NODE,
-  },
-  subSaga: {
-    subSaga: {
-      type: 'object',
-      fields: {
-        saga: { type: 'text', example: 'ship-order', required: true, about: 'The name of the saga.' },
-        input: {
-          ...{ type: 'template', scope: CHILD_SCOPE },
-          about: 'The input of the saga. Default: none.',
-        },
-      },
-      about: 'Runs another saga, whose results are the result of the step.',
-    },
-    ...NODE,
-  },
-  handler: {
-    handler: {
-      type: 'object',
-      fields: {
-        name: { type: 'text', example: 'stock.reserve', required: true, about: 'The name of the handler.' },
-        version: { ...COUNT, about: 'The version of the handler. Default: 1.' },
-        input: {
-          ...{ type: 'template', scope: CHILD_SCOPE },
-          about: 'The input of the handler. Default: none.',
-        },
-      },
-      about: 'Calls a @StepHandler in any process over the same database.',
-    },
-    ...NODE,
-  },
-} satisfies Record<string, Fields>;
+  http: { http: DECIDING.http, ...WORK },
+  exec: { exec: DECIDING.exec, ...WORK },
+  call: { call: DECIDING.call, ...WORK },
+  message: { message: DECIDING.message, resultSchema: RESULT_SCHEMA, ...NODE },
+  approval: { approval: DECIDING.approval, ...NODE },
+  waitFor: { waitFor: DECIDING.waitFor, resultSchema: RESULT_SCHEMA, ...NODE },
+  subSaga: { subSaga: DECIDING.subSaga, ...NODE },
+  handler: { handler: DECIDING.handler, ...NODE },
+} satisfies Record<keyof typeof DECIDING, Fields>;
+
+const SCHEDULE = object(
+  fieldsOf(SCHEDULE_OPTIONS, {
+    cron: requiredField(text('0 2 * * *'), 'A cron expression of five fields, or of six with seconds first.'),
+    timezone: field(text('Europe/Berlin'), "An IANA time zone. Default: 'UTC'."),
+    input: field(
+      template(SCHEDULE_SCOPE),
+      'The input of the saga, from at (ISO 8601) and triggered. Default: none.',
+    ),
+    overlap: "What a tick does while the last saga has not ended. Default: 'skip'.",
+    catchUp: "What happens to ticks at which no process was running. Default: 'last'.",
+  }),
+);
+const SAGA_RATE = object(
+  fieldsOf(SAGA_RATE_LIMIT, { count: 'The number of sagas.', per: 'The length of the window.', key: false }),
+);
 
 /** A saga's file. */
 export const SAGA_FIELDS = {
-  $schema: {
-    type: 'text',
-    example: './declared-saga.schema.json',
-    about: 'The JSON Schema of this format, for editors.',
-  },
-  saga: { type: 'text', example: 'place-order', required: true, about: 'The name of the saga.' },
-  description: {
-    type: 'text',
-    example: 'Reserves stock and charges the card',
-    about: 'A text for readers of the file.',
-  },
-  secrets: {
-    type: 'map',
-    keys: VARIABLE,
-    of: { type: 'text', example: '/run/secrets/stripe' },
-    about: 'Files by name. {{ secrets.<name> }} is the text of the file, read for each call.',
-  },
+  $schema: field(text('./declared-saga.schema.json'), 'The JSON Schema of this format, for editors.'),
+  saga: requiredField(text('place-order'), 'The name of the saga.'),
+  description: field(text('Reserves stock and charges the card'), 'A text for readers of the file.'),
+  secrets: field(
+    map(text('/run/secrets/stripe'), VARIABLE),
+    'Files by name. {{ secrets.<name> }} is the text of the file, read for each call.',
+  ),
   ...fieldsOf(SAGA_DECORATOR_OPTIONS, {
     name: false,
     version: 'The version of the saga. Default: 1.',
-    upgradeFrom: {
-      type: 'either',
-      of: [COUNT, { type: 'list', of: COUNT }],
-      about: 'The versions whose running instances are moved to this version. Default: none.',
-    },
-    input: { type: 'schema', about: 'A JSON Schema (2020-12) that the input must satisfy. Default: none.' },
-    retry: { ...RETRY, about: 'The retry policy of all steps. Default: 3 attempts.' },
-    compensationRetry: { ...RETRY, about: 'The retry policy of all compensations. Default: 10 attempts.' },
+    upgradeFrom: field(
+      either(COUNT, list(COUNT)),
+      'The versions whose running instances are moved to this version. Default: none.',
+    ),
+    input: field(SCHEMA, 'A JSON Schema (2020-12) that the input must satisfy. Default: none.'),
+    retry: field(RETRY, 'The retry policy of all steps. Default: 3 attempts.'),
+    compensationRetry: field(RETRY, 'The retry policy of all compensations. Default: 10 attempts.'),
     timeout: 'The deadline for going forward, after which the saga compensates. Default: none.',
-    schedule: {
-      type: 'object',
-      fields: fieldsOf(SCHEDULE_OPTIONS, {
-        cron: {
-          ...{ type: 'text', example: '0 2 * * *', required: true },
-          about: 'A cron expression of five fields, or of six with seconds first.',
-        },
-        timezone: { type: 'text', example: 'Europe/Berlin', about: "An IANA time zone. Default: 'UTC'." },
-        input: {
-          ...{ type: 'template', scope: SCHEDULE_SCOPE },
-          about: 'The input of the saga, from at (ISO 8601) and triggered. Default: none.',
-        },
-        overlap: "What a tick does while the last saga has not ended. Default: 'skip'.",
-        catchUp: "What happens to ticks at which no process was running. Default: 'last'.",
-      }),
-      about: 'Starts a saga at each time of a cron expression. Default: none.',
-    },
+    schedule: field(SCHEDULE, 'Starts a saga at each time of a cron expression. Default: none.'),
     sla: 'The time after which an unfinished saga is overdue. Default: none.',
     onFailure: "'suspend': a failed saga waits for an operator. Default: 'compensate'.",
     durability: "'relaxed': checkpoints do not wait for the database's disk. Default: 'durable'.",
-    lockKey: {
-      ...{ type: 'expression', scope: LOCK_SCOPE },
-      about:
-        'The key of a semantic lock: only one saga with the same key is active at a time. Default: none.',
-    },
+    lockKey: field(
+      expression(LOCK_SCOPE),
+      'The key of a semantic lock: only one saga with the same key is active at a time. Default: none.',
+    ),
     lockMode: false,
-    concurrency: {
-      ...COUNT,
-      about: 'The maximum number of sagas of this name that run at once. Default: no limit.',
-    },
-    rateLimit: {
-      type: 'object',
-      fields: fieldsOf(SAGA_RATE_LIMIT, {
-        count: 'The number of sagas.',
-        per: 'The length of the window.',
-        key: false,
-      }),
-      about: 'A limit on how often sagas of this name begin, across all processes. Default: none.',
-    },
-    retention: {
-      type: 'either',
-      of: [DURATION, FLAG],
-      about: 'How long an ended saga is kept. false: for ever. Default: as the application says.',
-    },
-    redact: {
-      type: 'list',
-      of: { type: 'text', example: 'card.number' },
-      about: 'Fields of the input and the results that operators never see. Default: none.',
-    },
+    concurrency: field(
+      COUNT,
+      'The maximum number of sagas of this name that run at once. Default: no limit.',
+    ),
+    rateLimit: field(
+      SAGA_RATE,
+      'A limit on how often sagas of this name begin, across all processes. Default: none.',
+    ),
+    retention: field(
+      either(DURATION, FLAG),
+      'How long an ended saga is kept. false: for ever. Default: as the application says.',
+    ),
+    redact: field(
+      list(text('card.number')),
+      'Fields of the input and the results that operators never see. Default: none.',
+    ),
   }),
-  steps: {
-    type: 'map',
-    keys: STEP_NAME,
-    of: { type: 'kinds', what: 'a step', kinds: STEP_KINDS },
-    required: true,
-    about: 'The steps by name, in order.',
-  },
+  steps: requiredField(
+    map({ type: 'kinds', what: 'a step', kinds: STEP_KINDS }, STEP_NAME),
+    'The steps by name, in order.',
+  ),
 } satisfies Fields;
 
 export const SAGA_SHAPE: Shape = { type: 'object', fields: SAGA_FIELDS };

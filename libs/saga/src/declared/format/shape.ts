@@ -1,5 +1,8 @@
+import type { Duration } from '../../definition/options/duration.js';
 import type { AnyTable, ValueShape } from '../../definition/options/option-reader.js';
+import type { Expression } from '../expression/expression.js';
 import type { Scope } from '../expression/scope.js';
+import type { Template, TextTemplate } from '../expression/template.js';
 
 /**
  * The format of a declared saga as data. One reader (`read-shape.ts`) reads every file by it, and the published JSON
@@ -16,9 +19,9 @@ export type Shape =
   | { readonly type: 'template'; readonly scope: Scope }
   /** A text in which `{{ … }}` are expressions. */
   | { readonly type: 'text-template'; readonly scope: Scope }
-  | { readonly type: 'list'; readonly of: Shape; readonly least?: number }
+  | { readonly type: 'list'; readonly of: Shape; readonly least: number }
   /** Keys of the user. */
-  | { readonly type: 'map'; readonly of: Shape; readonly keys?: string }
+  | { readonly type: 'map'; readonly of: Shape; readonly keys: string }
   | { readonly type: 'object'; readonly fields: Fields }
   /** The first whose kind of value fits. */
   | { readonly type: 'either'; readonly of: readonly [Shape, ...Shape[]] }
@@ -32,6 +35,90 @@ export type Field = Shape & {
 };
 
 export type Fields = Readonly<Record<string, Field>>;
+
+export const FLAG = { type: 'flag' } as const;
+export const DURATION = { type: 'duration' } as const;
+export const SCHEMA = { type: 'schema' } as const;
+export const COUNT = { type: 'whole', least: 1 } as const;
+
+export function text(example: string, pattern?: string) {
+  return { type: 'text', example, ...(pattern !== undefined && { pattern }) } as const;
+}
+
+export function choice<const Of extends readonly string[]>(...of: Of) {
+  return { type: 'choice', of } as const;
+}
+
+export function expression(scope: Scope) {
+  return { type: 'expression', scope } as const;
+}
+
+export function template(scope: Scope) {
+  return { type: 'template', scope } as const;
+}
+
+export function textTemplate(scope: Scope) {
+  return { type: 'text-template', scope } as const;
+}
+
+export function list<Of extends Shape>(of: Of, least = 0) {
+  return { type: 'list', of, least } as const;
+}
+
+export function map<Of extends Shape>(of: Of, keys: string) {
+  return { type: 'map', of, keys } as const;
+}
+
+export function either<const Of extends readonly [Shape, ...Shape[]]>(...of: Of) {
+  return { type: 'either', of } as const;
+}
+
+export function object<Of extends Fields>(fields: Of) {
+  return { type: 'object', fields } as const;
+}
+
+/** A key that may be left out. */
+export function field<S extends Shape>(shape: S, about: string) {
+  return { ...shape, about };
+}
+
+export function requiredField<S extends Shape>(shape: S, about: string) {
+  return { ...shape, about, required: true as const };
+}
+
+/** What the reader makes of a scalar, of an expression and of a template. */
+interface Read {
+  readonly text: string;
+  readonly whole: number;
+  readonly number: number;
+  readonly flag: boolean;
+  readonly duration: Duration;
+  readonly schema: object | boolean;
+  readonly expression: Expression;
+  readonly template: Template;
+  readonly 'text-template': TextTemplate;
+}
+
+/** What the reader makes of a shape. */
+export type ReadOf<S> = S extends { readonly type: infer Type extends keyof Read }
+  ? Read[Type]
+  : S extends { readonly type: 'choice'; readonly of: readonly (infer Choice)[] }
+    ? Choice
+    : S extends { readonly type: 'list'; readonly of: infer Item }
+      ? readonly ReadOf<Item>[]
+      : S extends { readonly type: 'map'; readonly of: infer Value }
+        ? ReadonlyMap<string, ReadOf<Value>>
+        : S extends { readonly type: 'either'; readonly of: readonly (infer One)[] }
+          ? ReadOf<One>
+          : S extends { readonly type: 'object'; readonly fields: infer Of }
+            ? FieldsRead<Of>
+            : never;
+
+type FieldsRead<Of> = {
+  readonly [K in keyof Of as Of[K] extends { readonly required: true } ? K : never]: ReadOf<Of[K]>;
+} & {
+  readonly [K in keyof Of as Of[K] extends { readonly required: true } ? never : K]?: ReadOf<Of[K]>;
+};
 
 /**
  * Returns the options of a table as fields of files. Each option has a sentence, or a field of its own if files have
