@@ -1,9 +1,6 @@
 import type { ProbeAnswer } from '../../definition/options/step-options.js';
-import { SagaError, StepRejectedError, UnknownOutcomeError } from '../../errors.js';
-import { ExpressionError } from '../expression/evaluator.js';
-import type { Expression } from '../expression/expression.js';
-import { NoValueError } from '../expression/template.js';
-import type { CallContext, CallValues } from './call-values.js';
+import { SagaError } from '../../errors.js';
+import type { CallContext } from './expression-values.js';
 
 /** What a step or a compensation of a file does. */
 export interface PreparedCall {
@@ -31,45 +28,6 @@ export class StepCallError extends SagaError {
     options?: ErrorOptions,
   ) {
     super(message, options);
-  }
-}
-
-/** The evaluation of a call's expressions; it always fails in the same way, so that a retry does not help. */
-export async function evaluated<T>(
-  values: CallValues,
-  where: string,
-  context: CallContext,
-  work: () => T | Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ExpressionError || error instanceof NoValueError)) throw error;
-    const hint =
-      error instanceof NoValueError && context.failure && context.result === undefined
-        ? '. The outcome of the step is unknown, so it has no result: use idempotencyKey, or a default ($exists(result) ? …)'
-        : '';
-    throw new StepRejectedError(values.redacted(`${where}: ${error.message}${hint}`));
-  }
-}
-
-/**
- * The result of a call that had its effect.
- * @param result the expression of the file; undefined: the result is `byDefault`
- * @param answer what the expression can name
- * @throws UnknownOutcomeError if the expression fails
- */
-export async function resultOf(
-  values: CallValues,
-  where: string,
-  context: CallContext,
-  { result, answer, byDefault }: { result: Expression | undefined; answer: object; byDefault: unknown },
-): Promise<unknown> {
-  if (!result) return byDefault;
-  try {
-    return await evaluated(values, where, context, async () => (await values.of([result], answer))(result));
-  } catch (error) {
-    throw new UnknownOutcomeError((error as Error).message);
   }
 }
 

@@ -3,8 +3,8 @@ import type { ProbeAnswer } from '../../definition/options/step-options.js';
 import { StepRejectedError, UnknownOutcomeError } from '../../errors.js';
 import type { ExecDefinition } from '../format/call-format.js';
 import { expressionsOf, filled, filledText, type TextTemplate, writtenText } from '../expression/template.js';
-import { evaluated, identityOf, type ProbeCall, resultOf, StepCallError, variableOf } from './call.js';
-import { type CallContext, CallValues, type Surroundings } from './call-values.js';
+import { identityOf, type ProbeCall, StepCallError, variableOf } from './call.js';
+import { type CallContext, ExpressionValues, type Surroundings } from './expression-values.js';
 import { type CommandToRun, type CommandEnd, runCommand } from './run-command.js';
 
 const MAX_BYTES = 1024 * 1024;
@@ -21,10 +21,10 @@ export class ExecCall implements ProbeCall {
   ) {}
 
   async run(context: CallContext): Promise<unknown> {
-    const values = new CallValues(context, this.surroundings);
-    const end = await this.ended(context, values);
+    const values = this.valuesOf(context);
+    const end = await this.ended(values);
     const { code } = end;
-    if (code === 0) return this.resultOf(end, context, values);
+    if (code === 0) return this.resultOf(end, values);
     const message = values.redacted(
       `${this.where} exited with ${code}${end.error === '' ? '' : `: ${values.redactedPart(end.error)}`}`,
     );
@@ -33,9 +33,9 @@ export class ExecCall implements ProbeCall {
   }
 
   async probe(context: CallContext): Promise<ProbeAnswer> {
-    const values = new CallValues(context, this.surroundings);
-    const end = await this.ended(context, values);
-    if (end.code === 0) return { done: await this.resultOf(end, context, values) };
+    const values = this.valuesOf(context);
+    const end = await this.ended(values);
+    if (end.code === 0) return { done: await this.resultOf(end, values) };
     return end.code === NOT_DONE ? 'not-done' : 'unknown';
   }
 
@@ -45,9 +45,13 @@ export class ExecCall implements ProbeCall {
     return `'${typeof command === 'string' ? command : writtenText(command[0]!)}'`;
   }
 
-  private async ended(context: CallContext, values: CallValues): Promise<CommandEnd> {
-    const command = await evaluated(values, this.where, context, () => this.prepared(context, values));
-    const end = await runCommand(command, context.signal);
+  private valuesOf(context: CallContext): ExpressionValues {
+    return new ExpressionValues(context, this.surroundings, this.where);
+  }
+
+  private async ended(values: ExpressionValues): Promise<CommandEnd> {
+    const command = await values.evaluated(() => this.prepared(values));
+    const end = await runCommand(command, values.context.signal);
     const where = this.where;
     switch (end.kind) {
       case 'exited':
@@ -59,7 +63,7 @@ export class ExecCall implements ProbeCall {
     }
   }
 
-  private async prepared(context: CallContext, values: CallValues): Promise<CommandToRun> {
+  private async prepared(values: ExpressionValues): Promise<CommandToRun> {
     const {
       command,
       shell = false,
@@ -82,7 +86,7 @@ export class ExecCall implements ProbeCall {
         ...this.inherited(),
         ...Object.fromEntries([...env].map(([name, text]) => [name, filledText(text, valueOf)])),
         ...Object.fromEntries(
-          Object.entries(identityOf(context)).map(([name, text]) => [variableOf(name), text]),
+          Object.entries(identityOf(values.context)).map(([name, text]) => [variableOf(name), text]),
         ),
       },
     };
@@ -95,10 +99,9 @@ export class ExecCall implements ProbeCall {
     );
   }
 
-  private resultOf(end: CommandEnd, context: CallContext, values: CallValues): Promise<unknown> {
+  private resultOf(end: CommandEnd, values: ExpressionValues): Promise<unknown> {
     const output = outputOf(end.output);
-    const { result } = this.definition;
-    return resultOf(values, this.where, context, { result, answer: { output }, byDefault: output });
+    return values.resultOf(this.definition.result, { output }, output);
   }
 }
 

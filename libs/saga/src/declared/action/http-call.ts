@@ -2,8 +2,8 @@ import type * as undici from 'undici';
 import type { ProbeAnswer } from '../../definition/options/step-options.js';
 import { StepRejectedError, UnknownOutcomeError } from '../../errors.js';
 import { expressionsOf, filled, filledText, type TextTemplate, writtenText } from '../expression/template.js';
-import { evaluated, identityOf, type ProbeCall, resultOf, StepCallError } from './call.js';
-import { type CallContext, CallValues, type Surroundings } from './call-values.js';
+import { identityOf, type ProbeCall, StepCallError } from './call.js';
+import { type CallContext, ExpressionValues, type Surroundings } from './expression-values.js';
 import type { HttpDefinition } from '../format/call-format.js';
 import { filledUrl } from './filled-url.js';
 import type { HttpConnections } from './http-connections.js';
@@ -62,11 +62,10 @@ export class HttpCall implements ProbeCall {
   ) {}
 
   async run(context: CallContext): Promise<unknown> {
-    const values = new CallValues(context, this.surroundings);
-    const request = await this.prepared(context, values);
-    const response = await this.sent(request, context, values);
+    const values = this.valuesOf(context);
+    const response = await this.sent(await this.prepared(values), values);
     const { status, text } = response;
-    if (this.isSuccess(status)) return this.resultOf(response, context, values);
+    if (this.isSuccess(status)) return this.resultOf(response, values);
     const message = values.redacted(
       `${this.where} answered ${status}${excerptOf(values.redactedPart(text))}`,
     );
@@ -76,10 +75,9 @@ export class HttpCall implements ProbeCall {
   }
 
   async probe(context: CallContext): Promise<ProbeAnswer> {
-    const values = new CallValues(context, this.surroundings);
-    const request = await this.prepared(context, values);
-    const response = await this.sent(request, context, values);
-    if (this.isSuccess(response.status)) return { done: await this.resultOf(response, context, values) };
+    const values = this.valuesOf(context);
+    const response = await this.sent(await this.prepared(values), values);
+    if (this.isSuccess(response.status)) return { done: await this.resultOf(response, values) };
     return NOT_DONE.includes(response.status) ? 'not-done' : 'unknown';
   }
 
@@ -105,9 +103,13 @@ export class HttpCall implements ProbeCall {
     return REJECTED.includes(status) || status < 500;
   }
 
-  private prepared(context: CallContext, values: CallValues): Promise<Prepared> {
+  private valuesOf(context: CallContext): ExpressionValues {
+    return new ExpressionValues(context, this.surroundings, this.where);
+  }
+
+  private prepared(values: ExpressionValues): Promise<Prepared> {
     const { url, headers = new Map<string, TextTemplate>(), body, tls = {}, proxy } = this.definition;
-    return evaluated(values, this.where, context, async () => {
+    return values.evaluated(async () => {
       const valueOf = await values.of(expressionsOf([url, headers, body, tls, proxy]));
       const target = this.urlOf(filledUrl(url, valueOf));
       const own = [...headers].map(([name, text]) => [name.toLowerCase(), filledText(text, valueOf)]);
@@ -125,7 +127,7 @@ export class HttpCall implements ProbeCall {
           ...(content !== undefined && { 'content-type': isText ? 'text/plain' : 'application/json' }),
           ...this.connections.traceHeaders(),
           ...(Object.fromEntries(own) as Record<string, string>),
-          ...identityOf(context),
+          ...identityOf(values.context),
         },
       };
     });
@@ -145,9 +147,9 @@ export class HttpCall implements ProbeCall {
     throw new StepRejectedError(`${what} is not a URL that begins with http:// or https://`);
   }
 
-  private async sent(request: Prepared, context: CallContext, values: CallValues): Promise<Response> {
+  private async sent(request: Prepared, values: ExpressionValues): Promise<Response> {
     const { url, tls, proxy, ...options } = request;
-    const { signal } = context;
+    const { signal } = values.context;
     try {
       const dispatcher = this.connections.dispatcherFor({ url, tls, proxy });
       const { statusCode, headers, body } = await this.connections.library.request(url, {
@@ -163,7 +165,7 @@ export class HttpCall implements ProbeCall {
     }
   }
 
-  private failureOf(error: unknown, values: CallValues): Error {
+  private failureOf(error: unknown, values: ExpressionValues): Error {
     if (error instanceof UnknownOutcomeError) return error;
     const { code, message } = error as Error & { readonly code?: string };
     const problem = values.redacted(`${this.where}: ${message || String(code)}`);
@@ -188,12 +190,9 @@ export class HttpCall implements ProbeCall {
     return Buffer.concat(parts).toString('utf8');
   }
 
-  private resultOf(response: Response, context: CallContext, values: CallValues): Promise<unknown> {
-    const { status, headers, text } = response;
+  private resultOf({ status, headers, text }: Response, values: ExpressionValues): Promise<unknown> {
     const body = bodyOf(text, headers['content-type']);
-    const { result } = this.definition;
-    const answer = { status, headers, body };
-    return resultOf(values, this.where, context, { result, answer, byDefault: body });
+    return values.resultOf(this.definition.result, { status, headers, body }, body);
   }
 }
 

@@ -1,7 +1,7 @@
 import { expressionsOf, filled, filledText, type TextTemplate, writtenText } from '../expression/template.js';
 import type { MessageDefinition } from '../format/call-format.js';
-import { type PreparedCall, evaluated } from './call.js';
-import { type CallContext, CallValues, type Surroundings } from './call-values.js';
+import type { PreparedCall } from './call.js';
+import { type CallContext, ExpressionValues, type Surroundings } from './expression-values.js';
 
 /** Publishes a message with the checkpoint of its step, as `ctx.publish` of a class does. */
 export class MessageCall implements PreparedCall {
@@ -12,8 +12,9 @@ export class MessageCall implements PreparedCall {
 
   run(context: CallContext): Promise<void> {
     const { topic, key, type, payload, headers = new Map<string, TextTemplate>() } = this.definition;
-    const values = new CallValues(context, this.surroundings);
-    return evaluated(values, this.where, context, async () => {
+    const where = `the message to ${writtenText(topic)}`;
+    const values = new ExpressionValues(context, this.surroundings, where);
+    return values.evaluated(async () => {
       const valueOf = await values.of(expressionsOf([topic, key, type, headers, payload]));
       context.publish({
         topic: filledText(topic, valueOf),
@@ -23,9 +24,5 @@ export class MessageCall implements PreparedCall {
         headers: Object.fromEntries([...headers].map(([name, text]) => [name, filledText(text, valueOf)])),
       });
     });
-  }
-
-  private get where(): string {
-    return `the message to ${writtenText(this.definition.topic)}`;
   }
 }

@@ -1,8 +1,8 @@
 import { StepRejectedError } from '../../errors.js';
 import { expressionsOf, filled } from '../expression/template.js';
 import type { ProviderDefinition } from '../format/call-format.js';
-import { type PreparedCall, evaluated } from './call.js';
-import { type CallContext, CallValues, type Surroundings } from './call-values.js';
+import type { PreparedCall } from './call.js';
+import { type CallContext, ExpressionValues, type Surroundings } from './expression-values.js';
 
 /** A method of a provider, which receives the input and the context of the step. */
 export type ProviderMethod = (input: unknown, context: object) => unknown;
@@ -22,8 +22,8 @@ export class ProviderCall implements PreparedCall {
     const { method, input } = this.definition;
     const found = this.find(method);
     if (typeof found === 'string') throw new StepRejectedError(found);
-    const values = new CallValues(context, this.surroundings);
-    const given = await evaluated(values, method, context, async () =>
+    const values = new ExpressionValues(context, this.surroundings, method);
+    const given = await values.evaluated(async () =>
       input === undefined ? undefined : filled(input, await values.of(expressionsOf(input))),
     );
     return found(given, context);

@@ -18,8 +18,8 @@ import type { ScheduleOptions, ScheduleTick } from '../../definition/options/sch
 import { type JsonSchemaCheck, resultCheck } from './json-schema-check.js';
 import type { StandardSchema } from '../../definition/types/standard-schema.js';
 import { StepRejectedError } from '../../errors.js';
-import { evaluated, type PreparedCall, type ProbeCall } from '../action/call.js';
-import { type CallContext, CallValues, type Surroundings } from '../action/call-values.js';
+import type { PreparedCall, ProbeCall } from '../action/call.js';
+import { type CallContext, ExpressionValues, type Surroundings } from '../action/expression-values.js';
 import { ExecCall } from '../action/exec-call.js';
 import { HttpCall } from '../action/http-call.js';
 import type { HttpConnections } from '../action/http-connections.js';
@@ -239,19 +239,14 @@ class ClassBuilder {
 
   private async valueOf(ctx: CallContext, template: Template | undefined): Promise<unknown> {
     if (!template) return undefined;
-    const values = new CallValues(ctx, this.parts.surroundings);
-    const { file } = this.parts.surroundings;
-    return evaluated(values, file, ctx, async () =>
-      filled(template, await values.of(expressionsOf(template))),
-    );
+    const { surroundings } = this.parts;
+    const values = new ExpressionValues(ctx, surroundings, surroundings.file);
+    return values.evaluated(async () => filled(template, await values.of(expressionsOf(template))));
   }
 
   private async evaluate(ctx: CallContext, expression: Expression, more?: object): Promise<unknown> {
-    const values = new CallValues(ctx, this.parts.surroundings);
-    return evaluated(values, this.where(expression), ctx, async () => {
-      const valueOf = await values.of([expression], more);
-      return valueOf(expression);
-    });
+    const values = new ExpressionValues(ctx, this.parts.surroundings, this.where(expression));
+    return values.evaluated(async () => (await values.of([expression], more))(expression));
   }
 
   private where({ at }: Expression): string {

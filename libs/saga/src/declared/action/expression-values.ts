@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { CompensationContext, StepContext } from '../../definition/types/contexts.js';
-import type { Evaluator } from '../expression/evaluator.js';
+import { StepRejectedError, UnknownOutcomeError } from '../../errors.js';
+import { type Evaluator, ExpressionError } from '../expression/evaluator.js';
 import type { Expression } from '../expression/expression.js';
+import { NoValueError } from '../expression/template.js';
 
 /** What the calls of one file share. */
 export interface Surroundings {
@@ -36,13 +38,48 @@ function isIn(coded: string, value: string): boolean {
 }
 
 /** The values of the expressions of one call, and what of them must not be shown. */
-export class CallValues {
+export class ExpressionValues {
   private readonly hidden = new Set<string>();
 
   constructor(
-    private readonly context: CallContext,
+    readonly context: CallContext,
     private readonly surroundings: Surroundings,
+    /** Begins messages about expressions: the call, or the place in the file. */
+    private readonly where: string,
   ) {}
+
+  /**
+   * Does work that evaluates expressions. They always fail in the same way, so that a retry does not help.
+   * @throws StepRejectedError if an expression fails, or has no value in a text
+   */
+  async evaluated<T>(work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ExpressionError || error instanceof NoValueError)) throw error;
+      const { failure, result } = this.context;
+      const hint =
+        error instanceof NoValueError && failure && result === undefined
+          ? '. The outcome of the step is unknown, so it has no result: use idempotencyKey, or a default ($exists(result) ? …)'
+          : '';
+      throw new StepRejectedError(this.redacted(`${this.where}: ${error.message}${hint}`));
+    }
+  }
+
+  /**
+   * The result of a call that had its effect.
+   * @param result the expression of the file; undefined: the result is `byDefault`
+   * @param answer what the expression can name
+   * @throws UnknownOutcomeError if the expression fails
+   */
+  async resultOf(result: Expression | undefined, answer: object, byDefault: unknown): Promise<unknown> {
+    if (!result) return byDefault;
+    try {
+      return await this.evaluated(async () => (await this.of([result], answer))(result));
+    } catch (error) {
+      throw new UnknownOutcomeError((error as Error).message);
+    }
+  }
 
   /**
    * Evaluates expressions together.
