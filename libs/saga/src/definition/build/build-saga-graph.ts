@@ -5,12 +5,7 @@ import { readSaga } from './check-saga.js';
 import { type InheritedPolicies, readStep } from './check-step.js';
 import { linkSteps } from '../graph/link-steps.js';
 import { OptionReader } from '../options/option-reader.js';
-import {
-  DEFAULT_COMPENSATION_RETRY,
-  DEFAULT_STEP_RETRY,
-  retryPolicy,
-  type RetryPolicy,
-} from '../options/retry-policy.js';
+import { DEFAULT_POLICIES, retryPolicy, type RetryPolicy } from '../options/retry-policy.js';
 import { type Report, type SagaFinding, textOfFinding, textOfProblems } from '../../shared/diagnostic.js';
 import type { SagaGraph } from '../graph/saga-graph.js';
 import { SagaMetadata } from '../decorators/saga-metadata.js';
@@ -23,11 +18,6 @@ export interface DefaultPolicies {
   /** The policy of compensations. Default: 10 attempts. */
   readonly compensationRetry?: RetryPolicy;
 }
-
-export const DEFAULT_POLICIES: Required<DefaultPolicies> = {
-  retry: DEFAULT_STEP_RETRY,
-  compensationRetry: DEFAULT_COMPENSATION_RETRY,
-};
 
 /**
  * Returns the graph of a class decorated with `@Saga`.
@@ -92,7 +82,7 @@ export function inheritedPolicies(
   report: Report,
 ): InheritedPolicies {
   const reader = new OptionReader(report, 'SagaModule ', 'SagaModule has the ');
-  const { retry = DEFAULT_STEP_RETRY, compensationRetry = DEFAULT_COMPENSATION_RETRY } = defaults;
+  const { retry = DEFAULT_POLICIES.retry, compensationRetry = DEFAULT_POLICIES.compensationRetry } = defaults;
   return {
     retry: own.retry ?? retryPolicy.read(retry, 'retry', reader),
     compensationRetry:

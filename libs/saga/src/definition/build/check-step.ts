@@ -1,7 +1,7 @@
 import { checkHandler } from '../options/handler-name.js';
 import type { UnlinkedStep } from '../graph/link-steps.js';
 import { LONGEST_NAME, OptionReader, SEPARATORS, UNREADABLE } from '../options/option-reader.js';
-import { AT_MOST_ONCE_RETRY, type ResolvedRetryPolicy, resolveRetryPolicy } from '../options/retry-policy.js';
+import { type ResolvedRetryPolicy, resolveRetryPolicy } from '../options/retry-policy.js';
 import type { Report } from '../../shared/diagnostic.js';
 import { approvalSignal } from '../graph/saga-graph.js';
 import { DECORATORS, type NodeMetadata, type StepMetadata } from '../decorators/saga-metadata.js';
@@ -31,7 +31,7 @@ export const NO_OPTIONS: NodeOptionsRead = new OptionReader(() => undefined).rea
 const DEFAULT_CONCURRENCY = 10;
 
 /** An at-most-once step is tried again only if it says so itself. */
-const AT_MOST_ONCE = resolveRetryPolicy(AT_MOST_ONCE_RETRY);
+const AT_MOST_ONCE = resolveRetryPolicy({ attempts: 1 });
 /** The policies of steps that have none of their own; undefined: it is wrong, and that was reported. */
 export interface InheritedPolicies {
   readonly retry: ResolvedRetryPolicy | undefined;

@@ -2,11 +2,7 @@ import { type GraphRecord, KIND_NAMES, type StepRecord } from './graph-record.js
 import { childOf } from './saga-description.js';
 import { NO_OPTIONS } from '../build/check-step.js';
 import { linkedGraph, type UnlinkedStep } from '../graph/link-steps.js';
-import {
-  DEFAULT_COMPENSATION_RETRY,
-  DEFAULT_STEP_RETRY,
-  resolveRetryPolicy,
-} from '../options/retry-policy.js';
+import { DEFAULT_POLICIES, resolveRetryPolicy } from '../options/retry-policy.js';
 import { optionsOfNode } from '../options/step-options.js';
 import { approvalSignal, type SagaGraph, type StepNode } from '../graph/saga-graph.js';
 
@@ -83,8 +79,8 @@ function waitOf({ kind, name, signal }: StepRecord, own: StepNode | undefined): 
 function policiesOfGone(step: StepRecord, heir: StepNode | undefined) {
   return {
     ...optionsOfNode(NO_OPTIONS),
-    retry: heir?.retry ?? resolveRetryPolicy(DEFAULT_STEP_RETRY, 'retry'),
-    compensationRetry: heir?.compensationRetry ?? resolveRetryPolicy(DEFAULT_COMPENSATION_RETRY, 'retry'),
+    retry: heir?.retry ?? resolveRetryPolicy(DEFAULT_POLICIES.retry),
+    compensationRetry: heir?.compensationRetry ?? resolveRetryPolicy(DEFAULT_POLICIES.compensationRetry),
     transactional: heir?.transactional ?? step.transactional ?? false,
     idempotent: heir?.idempotent ?? true,
     compensateOnFailure: heir?.compensateOnFailure ?? false,

@@ -1,8 +1,8 @@
 import type { Type } from '@nestjs/common';
-import { buildSagaGraph, DEFAULT_POLICIES, type DefaultPolicies } from '../build/build-saga-graph.js';
+import { buildSagaGraph, type DefaultPolicies } from '../build/build-saga-graph.js';
 import { drawingOptions } from '../options/drawing-options.js';
 import { sagaNameOf } from '../decorators/saga-name.js';
-import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
+import { DEFAULT_POLICIES, type ResolvedRetryPolicy } from '../options/retry-policy.js';
 import type { SagaSchedule, ScheduleRule } from '../options/schedule-options.js';
 import { optionsOfNode } from '../options/step-options.js';
 import type { SagaGraph, StepNode } from '../graph/saga-graph.js';

@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { SagaValidationError } from '../../errors.js';
-import {
-  AT_MOST_ONCE_RETRY,
-  DEFAULT_COMPENSATION_RETRY,
-  DEFAULT_STEP_RETRY,
-  resolveRetryPolicy,
-  retryDelay,
-  type RetryPolicy,
-} from './retry-policy.js';
+import { DEFAULT_POLICIES, resolveRetryPolicy, retryDelay, type RetryPolicy } from './retry-policy.js';
 
 /** The waits after the first, second, … failure, without jitter. */
 function waits(policy: RetryPolicy, count: number): number[] {
@@ -27,9 +20,9 @@ const randomNumber = fc.double({ min: 0, max: 1, noNaN: true });
 describe('a retry policy', () => {
   it('has the documented defaults', () => {
     const rest = { delay: 200, factor: 2, maxDelay: 60_000, jitter: 0.2, retryIf: undefined };
-    expect(resolveRetryPolicy(DEFAULT_STEP_RETRY)).toEqual({ attempts: 3, ...rest });
-    expect(resolveRetryPolicy(DEFAULT_COMPENSATION_RETRY)).toEqual({ attempts: 10, ...rest });
-    expect(resolveRetryPolicy(AT_MOST_ONCE_RETRY)).toEqual({ attempts: 1, ...rest });
+    expect(resolveRetryPolicy(DEFAULT_POLICIES.retry)).toEqual({ attempts: 3, ...rest });
+    expect(resolveRetryPolicy(DEFAULT_POLICIES.compensationRetry)).toEqual({ attempts: 10, ...rest });
+    expect(resolveRetryPolicy({ attempts: 1 })).toEqual({ attempts: 1, ...rest });
   });
 
   it('keeps every value that it is given, with durations in milliseconds', () => {

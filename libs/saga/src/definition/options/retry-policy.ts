@@ -57,10 +57,11 @@ export interface ResolvedRetryPolicy {
   readonly retryIf?: (error: unknown) => boolean;
 }
 
-export const DEFAULT_STEP_RETRY: RetryPolicy = { attempts: 3 };
-export const DEFAULT_COMPENSATION_RETRY: RetryPolicy = { attempts: 10 };
-/** An at-most-once step is tried again only if it says so itself. */
-export const AT_MOST_ONCE_RETRY: RetryPolicy = { attempts: 1 };
+/** The policies of steps and compensations if neither they, nor the saga, nor the module has one. */
+export const DEFAULT_POLICIES = {
+  retry: { attempts: 3 },
+  compensationRetry: { attempts: 10 },
+} satisfies Record<string, RetryPolicy>;
 
 const backoff: Kind<NonNullable<RetryPolicy['backoff']>> = kind.checked(
   (value) => typeof value === 'function' || value === 'exponential' || value === 'fixed',

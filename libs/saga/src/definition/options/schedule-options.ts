@@ -53,14 +53,5 @@ export interface SagaSchedule extends ScheduleRule {
   readonly next: (after: number) => number;
 }
 
-/** A schedule as plain data. */
-export interface ScheduleRule {
-  /** The cron expression. */
-  readonly cron: string;
-  /** The IANA time zone of the expression. */
-  readonly timezone: string;
-  /** What a tick does while the last saga has not ended. */
-  readonly overlap: 'skip' | 'queue' | 'allow';
-  /** What happens to ticks at which no process was running. */
-  readonly catchUp: 'none' | 'last' | 'all';
-}
+/** A schedule as plain data, with its defaults. */
+export type ScheduleRule = Readonly<Required<Omit<ScheduleOptions, 'input'>>>;

@@ -1,8 +1,7 @@
 import type { EntityManager } from './entity-manager.js';
 import type { OutboxMessage } from './outbox-message.js';
 import type { SagaFailure } from './saga-failure.js';
-import type { declaredInput } from './declared-input.js';
-import type { IsRemote, RemoteResult } from './remote-input.js';
+import type { declaredInput, IsRemote, RemoteResult } from './remote-input.js';
 import type { Serialized } from '../../shared/serialized.js';
 
 /**

@@ -1,5 +1,7 @@
-import type { declaredInput } from './declared-input.js';
 import type { StepContracts } from './step-contracts.js';
+
+/** Carries the declared input type for InputOf; exists for the compiler only. */
+export declare const declaredInput: unique symbol;
 
 /* oxlint-disable typescript/no-explicit-any -- what is not declared is not checked */
 type Unchecked = (input: any) => any;
