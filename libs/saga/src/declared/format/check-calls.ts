@@ -100,7 +100,7 @@ export function checkSurroundings(
   };
   for (const [name, path] of secrets) checkFile(path, ['secrets', name], `the secret '${name}'`);
   for (const { call, path } of calls) {
-    const files = Object.entries(call.http?.tls ?? {}) as [string, TextTemplate][];
+    const files = Object.entries<TextTemplate>(call.http?.tls ?? {});
     for (const [name, { parts }] of files) {
       const [constant, more] = parts;
       // The path of any other file is known once its expressions are evaluated.
