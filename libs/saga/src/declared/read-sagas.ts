@@ -146,10 +146,8 @@ export async function declareSources(
   const latest = new Map<string, Pick<ReadFile, 'type' | 'version'>>();
   const classes = new Map(sagas.toReversed().map((type) => [sagaNameOf(type), type]));
   const childOf = (name: string): Type => (latest.get(name)?.type ?? classes.get(name))!;
+  const context = { packages, environment, checkEnvironment, findMethod, childOf, problems, connections };
   for (const { file, text } of sources) {
-    const context = {
-      ...{ packages, environment, checkEnvironment, findMethod, childOf, problems, connections },
-    };
     const one = readFile(file, text, context);
     if (!one) continue;
     read.push(one);

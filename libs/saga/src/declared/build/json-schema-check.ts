@@ -7,25 +7,16 @@ import { UnknownOutcomeError } from '../../errors.js';
 import type { Evaluator } from '../expression/evaluator.js';
 import type { Packages } from '../packages.js';
 
-/** A Standard Schema that changes nothing. */
-export interface JsonSchemaCheck extends StandardSchema {
-  readonly '~standard': {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly validate: (value: unknown) => Promise<StandardSchemaResult>;
-  };
-}
-
 /**
- * A JSON Schema as a Standard Schema, which `@Saga({ input })` takes and results are checked by. Values are checked where
- * expressions are evaluated: a `pattern` can take for ever.
+ * A JSON Schema as a Standard Schema that changes nothing, which `@Saga({ input })` takes and results are checked by. Values
+ * are checked where expressions are evaluated: a `pattern` can take for ever.
  * @throws Error when the schema is invalid; the message names the keyword
  */
 export function jsonSchemaCheck(
   { Ajv }: Pick<Packages, 'Ajv'>,
   schema: object | boolean,
   evaluator: Evaluator,
-): JsonSchemaCheck {
+): StandardSchema {
   const lax = { strictTypes: false, strictRequired: false, strictTuples: false } as const;
   new Ajv({ validateFormats: false, logger: false, ...lax }).compile(schema);
   const text = JSON.stringify(schema);
@@ -45,7 +36,7 @@ export function jsonSchemaCheck(
  * Returns a check that results pass through before they are stored. It throws UnknownOutcomeError, which shows no value:
  * the participant did its work, so the step is compensated, too.
  */
-export function resultCheck(step: string, schema: JsonSchemaCheck | undefined): <T>(result: T) => Promise<T> {
+export function resultCheck(step: string, schema: StandardSchema | undefined): <T>(result: T) => Promise<T> {
   if (!schema) return async (result) => result;
   return async (result) => {
     const { issues } = await schema['~standard'].validate(result);

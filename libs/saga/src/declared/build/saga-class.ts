@@ -15,7 +15,7 @@ import {
 } from '../../definition/options/step-options.js';
 import type { SagaOptions } from '../../definition/options/saga-options.js';
 import type { ScheduleOptions, ScheduleTick } from '../../definition/options/schedule-options.js';
-import { type JsonSchemaCheck, resultCheck } from './json-schema-check.js';
+import { resultCheck } from './json-schema-check.js';
 import type { StandardSchema } from '../../definition/types/standard-schema.js';
 import { StepRejectedError } from '../../errors.js';
 import type { PreparedCall, ProbeCall } from '../action/call.js';
@@ -37,7 +37,7 @@ export interface ClassParts {
   readonly connections: HttpConnections;
   readonly input: StandardSchema | undefined;
   /** What results of steps must satisfy. */
-  readonly resultSchemas: ReadonlyMap<string, JsonSchemaCheck | undefined>;
+  readonly resultSchemas: ReadonlyMap<string, StandardSchema | undefined>;
   /** The methods of the application's providers. */
   readonly findMethod: FindMethod;
   /** The class of a sub-saga. It is asked once all files are read. */
