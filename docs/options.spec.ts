@@ -5,9 +5,7 @@ import { DeclaredOptions, redrawn, tablesOf } from './option-tables.js';
 const PAGE = fileURLToPath(new URL('options.md', import.meta.url));
 /** Options in name alone: what is given by the applications' own types. */
 const NO_OPTIONS = [
-  'ScheduleOperatorOptions',
-  'ShardOperatorOptions',
-  'StepPauseOptions',
+  'ReasonOptions',
   'SagaAdminModuleAsyncOptions',
   // Its options are in the tables of the two that extend it.
   'WaitOptions',

@@ -10,14 +10,20 @@ import { encodePayload } from '../engine/payload/payload.js';
 import { awaitedBy } from '../machine/sub-sagas.js';
 import type { BulkAction, OperatorAction } from '../engine/ports/call-table.js';
 import type { StoredSaga } from '../engine/ports/stored-saga.js';
+import type { EngineCalls } from '../shards/engine-calls.js';
+import type { ShardCall } from '../store/postgres/shards/postgres-shard-row.js';
 import { bulkEdit, type BulkOptions, type BulkResult } from './calls/bulk-edit.js';
-import type { OperatorOptions } from './calls/operator-options.js';
+import { type OperatorOptions, type ReasonOptions, readWho } from './calls/operator-options.js';
 import { readCall } from './calls/read-call.js';
-import { noShards } from './calls/shard-calls.js';
+import { noShards } from './shards/shard-calls.js';
 import { findPage, listOn } from './calls/find-page.js';
-import type { SagaFilter } from './calls/saga-filter.js';
+import type { Page, SagaFilter } from './calls/saga-filter.js';
+import { type SagaUpdates, watchSaga } from './calls/saga-watch.js';
+import { knownSchedule, scheduledGraph } from './calls/schedule-calls.js';
+import { checkedStep, type PausedStepsOptions, readPausedStepsOptions } from './calls/step-pause-calls.js';
+import { type TaskFilter, tasksPage } from './calls/tasks-page.js';
 import { tagsWith } from './ambient.js';
-import type { ServiceRuntime } from './assemble-engine.js';
+import type { ServiceParts, ServiceRuntime } from './assemble-engine.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { newId } from '../shared/new-id.js';
 import { withoutContext } from '../shared/own-context.js';
@@ -33,21 +39,34 @@ import {
   checkSame,
   lockConflict,
   notFound,
+  type OutcomeOptions,
+  readTimeout,
   type RetryOptions,
   type SagaHandle,
   type SagaTarget,
   type SkipOptions,
   toTarget,
+  unknownCompensations,
 } from './calls/saga-calls.js';
-import { SagaStepPauseCalls } from './calls/saga-step-pause-calls.js';
+import type { ApprovalTask } from './views/approval-task.js';
+import { type PausedStep, toPausedSteps } from './views/paused-step.js';
+import { handlerGraphOf, snapshotOf } from './views/read-snapshot.js';
+import { type RollbackPlan, toRollbackPlan } from './views/rollback-plan.js';
+import { type HistoryEntry, toHistoryEntry } from './views/saga-history.js';
+import type { SagaOutcome, SagaSnapshotOf, SagaSummary } from './views/saga-snapshot.js';
+import { type SagaStats, toSagaStats } from './views/saga-stats.js';
+import { type ScheduleStatus, toScheduleStatus } from './views/schedule-status.js';
+import type { ShardStatus } from './views/shard-status.js';
+import { toOutcome } from './views/to-snapshot.js';
+
+/** The maximum number of entries that `history()` returns. */
+const LONGEST_HISTORY = 1_000;
 
 /** Starts sagas, reads them, waits for them, and runs operator actions on them. */
 @Injectable()
-export class SagaService extends SagaStepPauseCalls {
+export class SagaService {
   /** @hidden */
-  constructor(@Inject(SagaRuntime) runtime: ServiceRuntime) {
-    super(runtime);
-  }
+  constructor(@Inject(SagaRuntime) private readonly runtime: ServiceRuntime) {}
 
   /**
    * Starts a saga. When the promise resolves, the saga is stored and runs even if this process dies. Concurrent calls
@@ -101,6 +120,103 @@ export class SagaService extends SagaStepPauseCalls {
     const isUncommitted = transaction && database?.join(transaction).follow?.();
     const { created } = result;
     return this.handle(created ? start.id : result.existing.id, created, engine, isUncommitted);
+  }
+
+  /**
+   * Returns a saga. With the saga's class in the target, or as in `get<PlaceOrderSaga>(id)`, the input and the results
+   * have the types of that class.
+   * @throws SagaNotFoundError if the saga does not exist
+   * @throws SagaCodecError if this process cannot decode the stored values
+   */
+  async get<S = unknown>(target: SagaTarget<S>): Promise<SagaSnapshotOf<S>> {
+    const { saga, parts } = await this.load(target);
+    return (await snapshotOf(saga, parts)) as SagaSnapshotOf<S>;
+  }
+
+  /**
+   * Watches a saga: the current state first, then each later one, in order, until the saga has ended (`completed`,
+   * `compensated` or `aborted`). A saga that needs attention (`stuck`, `suspended`, `paused`) is still watched. Return it
+   * from an `@Sse()` method, or iterate it with `for await`.
+   *
+   * A watcher holds no connection and no buffer: the newest state counts, and those in between may be left out. Changes that
+   * this process makes are seen at once. Changes of other processes are seen after 0.25 s, or up to 2 s if the saga has not
+   * changed for a while. Watching ends with the saga, the subscription (or the loop), and the application.
+   *
+   * Errors of the Observable, and of the loop: SagaNotFoundError if the saga does not exist or is deleted;
+   * SagaUnavailableError if this process shuts down; SagaCodecError if it cannot decode the stored values;
+   * SagaValidationError for an invalid target
+   */
+  watch<S = unknown>(target: SagaTarget<S>): SagaUpdates<S> {
+    return watchSaga<S>(() => this.load(target));
+  }
+
+  /**
+   * Lists sagas that match a filter, newest first, one page at a time. With `forRoot({ readFrom })`, the page is from the
+   * standby, and may lack the newest changes.
+   * @throws SagaValidationError for an invalid filter
+   */
+  async find(filter?: SagaFilter): Promise<Page<SagaSummary>> {
+    const { engine, registry, list } = await this.runtime.ready();
+    return findPage(filter, registry, list ?? listOn(engine));
+  }
+
+  /**
+   * Lists the steps that wait for an operator's decision and have none yet, of running sagas, oldest first, one page at a
+   * time. Each is decided by `approve()` or `reject()`. The steps of a paused saga are listed again once it is resumed. The
+   * page is from the primary, also with `forRoot({ readFrom })`. A page costs its rows, however many steps wait; with `tags`
+   * also the tasks that it leaves out.
+   * @throws SagaValidationError for an invalid filter
+   */
+  async tasks(filter?: TaskFilter): Promise<Page<ApprovalTask>> {
+    const { engine, registry } = await this.runtime.ready();
+    return tasksPage(filter, registry, engine);
+  }
+
+  /**
+   * Waits until the saga ends or needs attention. Holds no connection while it waits. A step that calls it keeps its slot of
+   * the worker: let a step wait by `@SubSaga` instead.
+   * @throws SagaNotFoundError if the saga does not exist or is deleted while the call waits
+   * @throws SagaTimeoutError after `timeout`; the saga continues
+   * @throws SagaUnavailableError if this process shuts down before the saga ends; the saga continues in another process
+   */
+  async wait<S = unknown>(target: SagaTarget<S>, options?: OutcomeOptions): Promise<SagaOutcome<S>> {
+    const running = await this.runtime.ready();
+    const timeout = readTimeout('wait', options);
+    const { id } = await this.get(target);
+    return this.handle<S>(id, false, running.engine).outcome({ timeout });
+  }
+
+  /**
+   * Returns the operator actions on a saga and the signals that it received: the latest 1,000, oldest first.
+   * @throws SagaNotFoundError if the saga does not exist
+   */
+  async history(target: SagaTarget): Promise<HistoryEntry[]> {
+    const { engine, registry } = await this.runtime.ready();
+    const records = await engine.history(toTarget(target, registry), LONGEST_HISTORY);
+    if (!records) throw notFound(target);
+    return records.map(toHistoryEntry);
+  }
+
+  /**
+   * Returns counts of unfinished sagas and messages, over all applications of this database. It reads each saga that is
+   * due or leased.
+   */
+  async stats(): Promise<SagaStats> {
+    const { engine } = await this.runtime.ready();
+    return toSagaStats(await engine.stats());
+  }
+
+  /**
+   * Returns the compensations that cancelling or undoing the saga would run in its current state, in order, with their
+   * arguments, including those of sub-sagas. Runs none of them.
+   * @throws SagaNotFoundError if the saga does not exist
+   * @throws SagaDefinitionError if this application does not have this version of the saga
+   */
+  async previewRollback(target: SagaTarget): Promise<RollbackPlan> {
+    const { saga, parts } = await this.load(target);
+    const graph = (await parts.engine.graphOf(saga)) ?? (await handlerGraphOf(saga, parts));
+    if (!graph) throw unknownCompensations(saga);
+    return toRollbackPlan(graph, saga, (id) => this.previewRollback(id));
   }
 
   /**
@@ -300,6 +416,144 @@ export class SagaService extends SagaStepPauseCalls {
   }
 
   /**
+   * Pauses a step of all sagas of a name, in all versions: no attempt of it begins in any process until it is resumed, also no
+   * other attempt after a failure. Attempts in progress end normally. Compensations, deadlines, timeouts, other branches and
+   * operator actions continue. Other processes follow as soon as they are notified, or with their next poll. A paused step is
+   * unchanged.
+   * @throws SagaNotFoundError if no application of this database has the saga
+   * @throws SagaValidationError if no version of the saga has the step, and for invalid options
+   * @throws SagaShardUnavailableError if a shard cannot be reached; the step is paused on the others
+   */
+  async pauseStep(saga: Type | string, step: string, options?: ReasonOptions): Promise<void> {
+    const who = readWho('pauseStep', options);
+    const parts = await this.runtime.ready();
+    const paused = await checkedStep('pauseStep', parts, saga, step);
+    await parts.engine.pauseStep(paused, who);
+  }
+
+  /**
+   * Resumes a paused step. The sagas that wait for it continue. A step that is not paused is unchanged.
+   * @throws the same errors as pauseStep()
+   */
+  async resumeStep(saga: Type | string, step: string, options?: ReasonOptions): Promise<void> {
+    const who = readWho('resumeStep', options);
+    const parts = await this.runtime.ready();
+    const resumed = await checkedStep('resumeStep', parts, saga, step, true);
+    await parts.engine.resumeStep(resumed, who);
+  }
+
+  /**
+   * Returns the paused steps of all applications of this database, the oldest pause first.
+   * @throws SagaValidationError for invalid options
+   */
+  async pausedSteps(options?: PausedStepsOptions): Promise<Page<PausedStep>> {
+    const { resumed } = readPausedStepsOptions(options);
+    const { engine } = await this.runtime.ready();
+    const pauses = await engine.stepPauses(resumed);
+    const { unreachable } = pauses;
+    return { items: toPausedSteps(pauses), ...(unreachable && { unreachable }) };
+  }
+
+  /** Returns the schedules of all applications of this database, by the names of their sagas. */
+  async schedules(): Promise<ScheduleStatus[]> {
+    const { engine } = await this.runtime.ready();
+    return (await engine.allSchedules()).map(toScheduleStatus);
+  }
+
+  /**
+   * Pauses the schedule of a saga until an operator resumes it: its times start no saga and are not caught up. Sagas that
+   * it has started continue. A paused schedule is unchanged.
+   * @throws SagaNotFoundError if no process has run this schedule yet
+   */
+  async pauseSchedule(saga: Type | string, options?: ReasonOptions): Promise<void> {
+    const who = readWho('pauseSchedule', options);
+    const { engine, registry } = await this.runtime.ready();
+    const name = registry.nameOf(saga);
+    await engine.editSchedule(name, (stored, now) => {
+      const schedule = knownSchedule(stored, name);
+      return schedule.paused ? undefined : { schedule: { ...schedule, paused: { at: now, ...who } } };
+    });
+  }
+
+  /**
+   * Resumes a paused schedule, from the next scheduled time. A schedule that is not paused is unchanged.
+   * @throws SagaNotFoundError if no process has run this schedule yet
+   */
+  async resumeSchedule(saga: Type | string, options?: ReasonOptions): Promise<void> {
+    readWho('resumeSchedule', options);
+    const { engine, registry } = await this.runtime.ready();
+    const name = registry.nameOf(saga);
+    await engine.editSchedule(name, (stored, now) => {
+      const { paused, ...schedule } = knownSchedule(stored, name);
+      if (!paused) return undefined;
+      // What was due while it was paused has been left out, also if no process was there.
+      return { schedule: { ...schedule, decidedUntil: Math.max(schedule.decidedUntil, now) } };
+    });
+  }
+
+  /**
+   * Starts the saga of a schedule now, beside its scheduled times, also while the schedule is paused.
+   * @throws SagaStateError if `overlap` is `'skip'` and the saga that the schedule started last has not ended
+   * @throws SagaDefinitionError if this application does not have the saga, or the saga has no schedule
+   * @throws what `start()` throws for its input
+   */
+  async trigger<S = unknown>(saga: Type<S> | string): Promise<SagaHandle<S>> {
+    const running = await this.runtime.ready();
+    const id = await running.engine.trigger(scheduledGraph(running.registry, saga));
+    return this.handle<S>(id, true, running.engine);
+  }
+
+  /**
+   * Returns the shards of the application, in the order of the module's options, with counts of their sagas. Without
+   * shards: none.
+   */
+  async shards(): Promise<ShardStatus[]> {
+    return (await (await this.runtime.ready()).shards?.status()) ?? [];
+  }
+
+  /**
+   * Drains a shard: no new sagas start there, in any process. Other processes see it after their next poll. Its sagas
+   * continue, and their sub-sagas start there. What may start anywhere starts on other shards. A drained shard is unchanged.
+   * @throws SagaValidationError if the application has no such shard
+   * @throws SagaShardUnavailableError if the shard cannot be reached
+   */
+  async drain(shard: string, options?: ReasonOptions): Promise<void> {
+    return this.changeShard('drain', shard, options);
+  }
+
+  /**
+   * Admits new sagas to a shard that was drained, or that was added to the shards of the application. Call it once all
+   * processes have the shard. A shard that accepts sagas is unchanged.
+   * @throws the same errors as drain()
+   */
+  async admit(shard: string, options?: ReasonOptions): Promise<void> {
+    return this.changeShard('admit', shard, options);
+  }
+
+  /**
+   * Closes a shard, so that its tables can be copied to another server: see docs/shards.md. Each process stops its sagas and
+   * its relay on the shard at its next poll, as at its own shutdown, and calls for its sagas fail with
+   * SagaShardUnavailableError. Calls of `outcome()` and `watch()` that wait for its sagas end with an error. The call resolves
+   * once nothing runs there any more. From then on the database refuses each change of these tables, from any process. A
+   * closed shard is unchanged. The role of the application must own the tables.
+   * @throws SagaUnavailableError if sagas or the relay of a process still run after a minute. Nothing new begins on the shard;
+   * repeat the call
+   * @throws the same errors as drain()
+   */
+  async close(shard: string, options?: ReasonOptions): Promise<void> {
+    return this.changeShard('close', shard, options);
+  }
+
+  /**
+   * Opens a closed shard: it is as it was before it was closed. Each process runs its sagas from its next poll on. A shard
+   * that is open is unchanged.
+   * @throws the same errors as drain()
+   */
+  async open(shard: string, options?: ReasonOptions): Promise<void> {
+    return this.changeShard('open', shard, options);
+  }
+
+  /**
    * Deletes ended sagas, oldest first, with their sub-sagas and all of their data: those whose `retention` has passed,
    * or that ended before `olderThan`. A saga with an unfinished sub-saga is kept. It uses short transactions that do
    * not block others. Deleted correlation ids can be used again.
@@ -331,5 +585,38 @@ export class SagaService extends SagaStepPauseCalls {
     if (!edited) throw notFound(target);
     if (pending !== undefined) throw approvalPending(edited.id, call, pending);
     return edited;
+  }
+
+  /** @throws SagaNotFoundError */
+  private async load(target: SagaTarget): Promise<{ saga: StoredSaga; parts: ServiceParts }> {
+    const parts = await this.runtime.ready();
+    const saga = await parts.engine.load(toTarget(target, parts.registry));
+    if (!saga) throw notFound(target);
+    return { saga, parts };
+  }
+
+  /** @param isUncommitted the transaction that started it is open */
+  private handle<S>(
+    id: string,
+    created: boolean,
+    engine: Pick<EngineCalls, 'waiters'>,
+    isUncommitted?: () => boolean,
+  ): SagaHandle<S> {
+    return {
+      id,
+      created,
+      outcome: async (options) => {
+        const settled = await engine.waiters.wait(id, readTimeout('outcome', options), isUncommitted);
+        if (TURN_BUDGET.isSpent) await TURN_BUDGET.nextTurn();
+        return toOutcome<S>(settled);
+      },
+    };
+  }
+
+  private async changeShard(call: ShardCall, shard: string, given: ReasonOptions | undefined): Promise<void> {
+    const who = readWho(call, given);
+    const { shards } = await this.runtime.ready();
+    if (!shards) throw noShards(call, shard);
+    await shards.change(shard, call, who);
   }
 }

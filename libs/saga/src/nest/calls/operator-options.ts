@@ -19,6 +19,9 @@ export interface OperatorOptions {
   expects?: SagaStatus | ExpectedState;
 }
 
+/** The operator and the reason: options of calls on schedules, steps of all sagas, and shards. */
+export type ReasonOptions = Omit<OperatorOptions, 'expects'>;
+
 /** The state of a saga that an operator saw. */
 export interface ExpectedState {
   /** The status of the saga. Default: any. */
@@ -38,7 +41,7 @@ export const operatorName = kind.checked<string>(
 export const WHO_AND_WHY = {
   by: optional(operatorName),
   reason: optional(comment(LONGEST_REASON)),
-} satisfies OptionTable<Omit<OperatorOptions, 'expects'>>;
+} satisfies OptionTable<ReasonOptions>;
 
 const status = kind.checked<SagaStatus>(
   (value) => SAGA_STATUSES.includes(value),

@@ -7,10 +7,6 @@ import type { ServiceParts } from '../assemble-engine.js';
 import * as kind from '../../definition/options/kinds.js';
 import { type OptionTable, withDefault } from '../../definition/options/option-reader.js';
 import { readOptions } from '../../definition/options/read-options.js';
-import type { OperatorOptions } from './operator-options.js';
-
-/** Options of `SagaService.pauseStep()` and `resumeStep()`: the operator and the reason. */
-export type StepPauseOptions = Omit<OperatorOptions, 'expects'>;
 
 /** Options of `SagaService.pausedSteps()`. */
 export interface PausedStepsOptions {

@@ -1,3 +1,5 @@
+import { SagaValidationError } from '../../errors.js';
+import { shown } from '../../shared/shown-value.js';
 import type { StartedSaga } from '../../shards/place-saga.js';
 import type { EngineCalls } from '../../shards/engine-calls.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
@@ -24,4 +26,10 @@ export interface ShardCalls {
   place(saga: StartedSaga, request: PlaceRequest): Promise<PlacedSaga>;
   status(): Promise<ShardStatus[]>;
   change(name: string, call: ShardCall, change: ShardChange): Promise<void>;
+}
+
+export function noShards(call: string, shard: unknown): SagaValidationError {
+  return new SagaValidationError(
+    `${call}(): the shard is ${shown(shard)}, but the application has no shards. Remove it, or set SagaModule.forRoot({ shards }).`,
+  );
 }
