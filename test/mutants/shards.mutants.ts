@@ -138,8 +138,8 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'store a saga in a transaction although another database has it',
-    find: 'if (joined.includes(shard)) return shard.calls.submitWithin(transaction, saga);',
-    replace: "if (shard.name !== '') return shard.calls.submitWithin(transaction, saga);",
+    find: 'if (joined.includes(shard)) return shard.engine.submitWithin(transaction, saga);',
+    replace: "if (shard.name !== '') return shard.engine.submitWithin(transaction, saga);",
     killers: schemas,
   },
   {

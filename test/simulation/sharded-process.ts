@@ -58,7 +58,7 @@ export class ShardedProcess {
   /** Starts a saga where its keys lead, as SagaService does. Returns the id of the saga that is there afterwards. */
   async start(saga: StartedSaga): Promise<string> {
     const placed = await placeSaga(saga, this.shards, undefined);
-    const result = await placed.shard.calls.submit(placed.saga);
+    const result = await placed.shard.ask((one) => one.submit(placed.saga));
     return result.created ? placed.saga.id : result.existing!.id;
   }
 
@@ -72,7 +72,7 @@ export class ShardedProcess {
     const found = (row: StoredShard) => {
       if (engine) return shard.read(row);
       engine = this.engineOver(this.connect(database), database, row);
-      shard.opened(row, engine);
+      shard.open(row, engine);
       void engine.start();
     };
     const tick = async () => {

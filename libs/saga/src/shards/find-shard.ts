@@ -41,7 +41,7 @@ export function candidates(target: StoreTarget, shards: readonly Shard[]): [Shar
  * @throws SagaShardUnavailableError if none of those that can be reached has it, and others cannot be reached
  */
 export async function locate(target: StoreTarget, shards: readonly Shard[]): Promise<Shard | undefined> {
-  const looks = await Promise.allSettled(shards.map(async (shard) => shard.calls.load(target)));
+  const looks = await Promise.allSettled(shards.map((shard) => shard.ask((engine) => engine.load(target))));
   const at = looks.findIndex((look) => look.status === 'fulfilled' && look.value !== undefined);
   if (at >= 0) return shards[at];
   const failed = looks.find((look) => look.status === 'rejected');

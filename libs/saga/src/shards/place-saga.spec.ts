@@ -16,10 +16,7 @@ function scene(during: (shards: ReadonlyMap<string, Shard>) => void) {
     },
   };
   for (const [n, shard] of [...shards.values()].entries())
-    shard.opened(
-      { name: shard.name, number: n + 1, accepting: true, changed: true } as never,
-      calls as never,
-    );
+    shard.open({ name: shard.name, number: n + 1, accepting: true, changed: true } as never, calls as never);
   return { shards, all: [...shards.values()] };
 }
 

@@ -38,8 +38,8 @@ export async function startWithin(
   joined: readonly Shard[],
   { shard, saga }: PlacedStart,
 ): Promise<StartResult> {
-  if (joined.includes(shard)) return shard.calls.submitWithin(transaction, saga);
-  const existing = await shard.calls.load(uniqueKeyOf(saga)!);
+  if (joined.includes(shard)) return shard.engine.submitWithin(transaction, saga);
+  const existing = await shard.ask((engine) => engine.load(uniqueKeyOf(saga)!));
   if (existing) {
     const { input } = existing.startedWith ?? existing;
     return { created: false, existing: { ...existing, input } };

@@ -80,7 +80,7 @@ class World {
       const shard = this.shards[n]!;
       if (!reachable) shard.health.lost(new Error('refused'));
       else if (shard.row) shard.read(row);
-      else shard.opened(row, engine);
+      else shard.open(row, engine);
     }
   }
 

@@ -38,12 +38,12 @@ export class ShardedEngine implements EngineCalls {
     wait: async (id, timeout, isUncommitted) => {
       const [home, ...others] = candidates({ id }, this.shards);
       try {
-        return await home.calls.waiters.wait(id, timeout, isUncommitted);
+        return await home.wait(id, timeout, isUncommitted);
       } catch (error) {
         // The application has chosen the id.
         const shard = error instanceof SagaNotFoundError ? await locate({ id }, others) : undefined;
         if (!shard) throw error;
-        return shard.calls.waiters.wait(id, timeout, isUncommitted);
+        return shard.wait(id, timeout, isUncommitted);
       }
     },
   };
@@ -51,7 +51,7 @@ export class ShardedEngine implements EngineCalls {
   readonly watchers: EngineCalls['watchers'] = {
     watch: (saga, watcher) => {
       const shard = this.shardOf(saga);
-      return shard.calls.watchers.watch(saga, {
+      return shard.watch(saga, {
         changed: (state) => {
           this.readFrom.set(state, shard);
           watcher.changed(state);
@@ -63,7 +63,7 @@ export class ShardedEngine implements EngineCalls {
 
   readonly submit: Call<'submit'> = async (start) => {
     const { shard, saga } = await placeSaga(start, this.shards, undefined);
-    return shard.calls.submit(saga);
+    return shard.ask((engine) => engine.submit(saga));
   };
 
   readonly submitWithin: Call<'submitWithin'> = async (transaction, start) => {
@@ -75,14 +75,14 @@ export class ShardedEngine implements EngineCalls {
     onShardOf(
       target,
       this.shards,
-      async (shard) => shard.calls.signal(target, signal),
+      (shard) => shard.ask((engine) => engine.signal(target, signal)),
       ({ outcome }) => outcome !== 'unknown',
     );
 
   readonly signalWithin: Call<'signalWithin'> = async (transaction, target, signal) => {
     const joined = await this.shardsOfTransaction(transaction);
     for (const shard of candidates(target, joined)) {
-      const result = await shard.calls.signalWithin(transaction, target, signal);
+      const result = await shard.engine.signalWithin(transaction, target, signal);
       if (result.outcome !== 'unknown') return result;
     }
     const others = this.shards.filter((shard) => !joined.includes(shard));
@@ -96,9 +96,9 @@ export class ShardedEngine implements EngineCalls {
   };
 
   readonly edit: Call<'edit'> = (target, change) =>
-    onShardOf(target, this.shards, async (shard) => shard.calls.edit(target, change), isThere);
+    onShardOf(target, this.shards, (shard) => shard.ask((engine) => engine.edit(target, change)), isThere);
 
-  readonly graphOf: Call<'graphOf'> = async (saga) => this.shardOf(saga).calls.graphOf(saga);
+  readonly graphOf: Call<'graphOf'> = (saga) => this.shardOf(saga).ask((engine) => engine.graphOf(saga));
 
   readonly load: Call<'load'> = (target) =>
     onShardOf(target, this.shards, (shard) => this.loadFrom(shard, target), isThere);
@@ -114,19 +114,19 @@ export class ShardedEngine implements EngineCalls {
   };
 
   readonly history: Call<'history'> = (target, limit) =>
-    onShardOf(target, this.shards, async (shard) => shard.calls.history(target, limit), isThere);
+    onShardOf(target, this.shards, (shard) => shard.ask((engine) => engine.history(target, limit)), isThere);
 
   readonly stats: Call<'stats'> = async () => {
     const { answers, unreachable } = await this.all((shard) => shard.stats());
     return { ...mergeStats(answers), ...(unreachable && { unreachable }) };
   };
 
-  readonly allSchedules: Call<'allSchedules'> = async () => this.shards[0].calls.allSchedules();
+  readonly allSchedules: Call<'allSchedules'> = () => this.shards[0].ask((engine) => engine.allSchedules());
 
-  readonly editSchedule: Call<'editSchedule'> = async (saga, change) =>
-    this.shards[0].calls.editSchedule(saga, change);
+  readonly editSchedule: Call<'editSchedule'> = (saga, change) =>
+    this.shards[0].ask((engine) => engine.editSchedule(saga, change));
 
-  readonly trigger: Call<'trigger'> = async (graph) => this.shards[0].calls.trigger(graph);
+  readonly trigger: Call<'trigger'> = (graph) => this.shards[0].ask((engine) => engine.trigger(graph));
 
   readonly stepPauses: Call<'stepPauses'> = async (resumed) => {
     const { answers, unreachable } = await this.all(async (engine, { name }) =>
@@ -136,7 +136,7 @@ export class ShardedEngine implements EngineCalls {
     return unreachable ? Object.assign(pauses, { unreachable }) : pauses;
   };
 
-  readonly pausesOf: Call<'pausesOf'> = async (saga) => this.shardOf(saga).calls.pausesOf(saga);
+  readonly pausesOf: Call<'pausesOf'> = (saga) => this.shardOf(saga).ask((engine) => engine.pausesOf(saga));
 
   readonly pauseStep: Call<'pauseStep'> = (step, who) =>
     this.everywhere('paused', (engine) => engine.pauseStep(step, who));
@@ -158,12 +158,14 @@ export class ShardedEngine implements EngineCalls {
 
   /** The clock of the first shard that can be asked. */
   now(): number {
-    return (this.shards.find(({ row }) => row) ?? this.shards[0]).calls.now();
+    return (this.shards.find(({ row }) => row) ?? this.shards[0]).engine.now();
   }
 
   /** @throws SagaShardUnavailableError if no shard can be reached */
   async all<T>(call: (engine: EngineCalls, shard: Shard) => Promise<T>): Promise<Answers<T>> {
-    const asked = await Promise.allSettled(this.shards.map(async (shard) => call(shard.calls, shard)));
+    const asked = await Promise.allSettled(
+      this.shards.map((shard) => shard.ask((engine) => call(engine, shard))),
+    );
     const answers: T[] = [];
     const unreachable: string[] = [];
     let failure: SagaShardUnavailableError | undefined;
@@ -179,7 +181,7 @@ export class ShardedEngine implements EngineCalls {
   }
 
   private async loadFrom(shard: Shard, target: Parameters<Call<'load'>>[0]): Promise<StoredSaga | undefined> {
-    const saga = await shard.calls.load(target);
+    const saga = await shard.ask((engine) => engine.load(target));
     if (saga) this.readFrom.set(saga, shard);
     return saga;
   }

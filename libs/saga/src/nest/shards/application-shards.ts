@@ -6,7 +6,6 @@ import {
 } from '../../errors.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import { shown } from '../../shared/shown-value.js';
-import { givePauses } from '../../shards/give-pauses.js';
 import { placeSaga, shardNamed, type StartedSaga, startWithin } from '../../shards/place-saga.js';
 import type { Shard } from '../../shards/shard.js';
 import type { JoinedTransaction } from '../../store/postgres/connection/saga-database.js';
@@ -33,9 +32,9 @@ export class ApplicationShards implements ShardCalls {
     const chosen = this.chosen(start, request, joined);
     const placed = await placeSaga(start, this.shards, chosen);
     const { shard, saga } = placed;
-    const { submit, waiters } = shard.calls;
     const engine: PlacedSaga['engine'] = {
-      ...{ submit, waiters },
+      submit: (started) => shard.ask((own) => own.submit(started)),
+      waiters: shard,
       submitWithin: (within) => startWithin(within, joined!, placed),
     };
     const { place } = this.runtimes.find((one) => one.shard === (joined?.[0] ?? shard))!;
@@ -50,11 +49,7 @@ export class ApplicationShards implements ShardCalls {
     const { shards } = this;
     const shard = shardNamed(name, shards, `${call}(): the shard`);
     // What was paused since this process has started, by one that does not have the shard.
-    if (call === 'admit' && !shard.accepting)
-      await givePauses(
-        shard,
-        shards.filter((one) => one !== shard),
-      );
+    if (call === 'admit' && !shard.accepting) await shard.pauseAsOn(shards);
     await this.runtimes.find((one) => one.shard === shard)!.change(call, change);
   }
 
@@ -143,7 +138,7 @@ async function statusOf(runtime: ShardRuntime): Promise<ShardStatus> {
 /** Undefined: the shard cannot be reached, or is lost while they are read. */
 async function countsOn(runtime: ShardRuntime): Promise<ShardStatus['counts']> {
   try {
-    return shardCountsOf(await runtime.shard.calls.stats());
+    return shardCountsOf(await runtime.shard.ask((engine) => engine.stats()));
   } catch (error) {
     if (!(error instanceof SagaShardUnavailableError || error instanceof SagaUnavailableError)) throw error;
     await runtime.look();

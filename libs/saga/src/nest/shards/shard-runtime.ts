@@ -77,14 +77,14 @@ export class ShardRuntime {
   /** Makes the engine, and starts it if the application runs. Once, unless the shard is closed in between. */
   async open(row: StoredShard): Promise<void> {
     if (this.runtime) return;
-    if (row.closed) return this.shard.closed(row);
+    if (row.closed) return this.shard.close(row);
     await this.closing;
     const { number } = row;
     this.runtime = await DatabaseRuntime.over(this.connection!.sql, this.shared, {
       newId: () => idOnShard(newId(), number),
       schedules: this.schedules,
     });
-    this.shard.opened(row, this.runtime.parts.engine);
+    this.shard.open(row, this.runtime.parts.engine);
     if (this.begun) await this.runtime.begin();
   }
 
@@ -145,7 +145,7 @@ export class ShardRuntime {
   private close(row: StoredShard): void {
     const { runtime } = this;
     this.runtime = undefined;
-    this.shard.closed(row);
+    this.shard.close(row);
     this.closing = (async () => {
       await runtime?.drain();
       await runtime?.close();

@@ -1,6 +1,5 @@
 import type { SagaEngine } from '../../engine/saga-engine.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
-import { givePauses } from '../../shards/give-pauses.js';
 import type { ShardPlace } from '../application-database.js';
 import type { DatabaseRuntime, ProcessParts } from '../database-runtime.js';
 import { connectShards } from './register-shards.js';
@@ -77,11 +76,7 @@ export class ShardedRuntime {
     }
     const shards = this.all.map(({ shard }) => shard);
     for (const added of shards)
-      if (added.row && !added.row.accepting && !added.row.changed)
-        await givePauses(
-          added,
-          shards.filter((one) => one !== added),
-        );
+      if (added.row && !added.row.accepting && !added.row.changed) await added.pauseAsOn(shards);
   }
 
   private reconnect(): void {
