@@ -1,7 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { checkAsyncOptions } from '../nest/async-options.js';
-import { LifeCycleModule } from '../nest/life-cycle/life-cycle.module.js';
+import { LifeCycleModule } from '../nest/life-cycle/application-life-cycle.js';
 import { SagaPoller } from '../nest/maintenance/saga.poller.js';
 import { requiredOptions } from '../nest/required-options.js';
 import { DeadLetters } from './handling/dead-letters.js';

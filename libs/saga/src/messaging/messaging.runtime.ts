@@ -1,12 +1,12 @@
 import { Inject, Injectable, Logger, type OnModuleInit, Optional } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { ApplicationLifeCycle, type LifeCyclePart } from '../nest/life-cycle/application-life-cycle.js';
-import { requireAmbient, SAGA_AMBIENT, type SagaAmbient } from '../nest/ambient.js';
-import { SAGA_CODEC } from '../nest/saga-codec.js';
+import { requireAmbient } from '../nest/ambient.js';
+import { MODULE_OPTIONS_TOKEN as SAGA_OPTIONS } from '../nest/saga.module-definition.js';
 import { SagaPoller } from '../nest/maintenance/saga.poller.js';
 import { applicationDatabase, shardPlaces } from '../nest/application-database.js';
 import type { SagaModuleOptions } from '../nest/saga.options.js';
-import { readShardOptions, SAGA_SHARDS, type ShardsRead } from '../nest/shards/shard-options.js';
+import { readShardOptions, type ShardsRead } from '../nest/shards/shard-options.js';
 import { SagaConfigurationError } from '../errors.js';
 import { inOwnContext } from '../shared/own-context.js';
 import { type MessagingDatabases, OneDatabase } from './databases/messaging-databases.js';
@@ -45,18 +45,13 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
     @Inject(MODULE_OPTIONS_TOKEN) options: SagaMessagingModuleOptions | undefined,
     @Inject(SagaPoller) private readonly poller: SagaPoller,
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
-    @Optional() @Inject(SAGA_CODEC) sagaCodec: PayloadCodec | null | undefined,
     @Optional() @Inject(SagaObservers) private readonly observers: SagaObservers | undefined,
     @Inject(ApplicationLifeCycle) private readonly lifeCycle: ApplicationLifeCycle,
-    /** SagaModule's. */
-    @Optional() @Inject(SAGA_AMBIENT) private readonly ambient: SagaAmbient | null | undefined,
-    /** SagaModule's. */
-    @Optional()
-    @Inject(SAGA_SHARDS)
-    private readonly sagaShards: SagaModuleOptions['shards'] | null,
+    /** SagaModule's. Undefined: the application does not import it, or it was given none. */
+    @Optional() @Inject(SAGA_OPTIONS) private readonly ofSagas: SagaModuleOptions | undefined,
   ) {
     this.options = withMessagingDefaults(options ?? {});
-    this.coder = new Coder(oneCodec(this.options.codec, sagaCodec ?? undefined));
+    this.coder = new Coder(oneCodec(this.options.codec, ofSagas?.codec));
     lifeCycle.add(this, 'send', this.options.relay?.shutdownTimeout ?? HANDLERS_PATIENCE);
   }
 
@@ -83,7 +78,7 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
    * @throws SagaTransactionError if none is open
    */
   ambientTransaction(call: string): object {
-    return requireAmbient(this.ambient ?? undefined, call);
+    return requireAmbient(this.ofSagas?.ambient, call);
   }
 
   /** Sets everything up at the first call. The first hook of any provider may publish messages. */
@@ -95,7 +90,7 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
   private async setUp(): Promise<Messaging> {
     const { options, coder, poller, observers, log, moduleRef } = this;
     const parts = { options, coder, poller, observers, log };
-    const shards = oneChoice(options, this.sagaShards ?? undefined);
+    const shards = oneChoice(options, this.ofSagas?.shards);
     if (shards) {
       const places = shardPlaces(moduleRef, shards, 'SagaMessagingModule');
       return { options, databases: await MessagingShards.over(places, parts) };

@@ -57,6 +57,3 @@ export function requireAmbient(ambient: SagaAmbient | undefined, call: string): 
     : 'and forRoot({ ambient }) is not set';
   throw new SagaTransactionError(`${call}(): no transaction is given, ${why}. Give a transaction.`);
 }
-
-/** SagaModule's option `ambient`, or null: for SagaMessagingModule. */
-export const SAGA_AMBIENT = Symbol('SAGA_AMBIENT');

@@ -8,7 +8,7 @@ import type { EngineOptions } from '../engine/engine-options.js';
 import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaBindings } from '../engine/versions/saga-bindings.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
-import type { ListSagas } from './calls/find-page.js';
+import type { ListSagas } from './calls/saga-filter.js';
 import type { EngineCalls } from '../shards/engine-calls.js';
 import type { SagaRegistry } from './discovery/saga.registry.js';
 import type { SagaCleanup } from './maintenance/saga.cleanup.js';

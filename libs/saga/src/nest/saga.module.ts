@@ -2,10 +2,8 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { checkAsyncOptions } from './async-options.js';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
-import { LifeCycleModule } from './life-cycle/life-cycle.module.js';
+import { LifeCycleModule } from './life-cycle/application-life-cycle.js';
 import { ObserverExplorer } from './discovery/observer.explorer.js';
-import { SAGA_AMBIENT } from './ambient.js';
-import { SAGA_CODEC, sagaCodecProvider } from './saga-codec.js';
 import { SagaExplorer } from './discovery/saga.explorer.js';
 import {
   type ASYNC_OPTIONS_TYPE,
@@ -13,13 +11,11 @@ import {
   MODULE_OPTIONS_TOKEN,
 } from './saga.module-definition.js';
 import type { SagaModuleOptions } from './saga.options.js';
-import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { SagaLog } from './saga-log.js';
 import { requiredOptions } from './required-options.js';
 import { SagaPoller } from './maintenance/saga.poller.js';
 import { SagaRuntime } from './saga.runtime.js';
 import { SagaService } from './saga.service.js';
-import { SAGA_SHARDS } from './shards/shard-options.js';
 
 /**
  * Provides durable sagas to a Nest application. Import it once, in the root module, beside the module of the
@@ -36,27 +32,16 @@ import { SAGA_SHARDS } from './shards/shard-options.js';
     SagaPoller,
     SagaRuntime,
     SagaService,
-    sagaCodecProvider,
-    {
-      provide: SAGA_AMBIENT,
-      useFactory: (options: SagaModuleOptions | undefined) => options?.ambient ?? null,
-      inject: [MODULE_OPTIONS_TOKEN],
-    },
-    {
-      provide: SAGA_SHARDS,
-      useFactory: (options: SagaModuleOptions | undefined) => options?.shards ?? null,
-      inject: [MODULE_OPTIONS_TOKEN],
-    },
     {
       provide: SagaObservers,
       // What a codec keeps unreadable in the database is not written into the log by default.
-      useFactory: (codec: PayloadCodec | null) =>
-        new SagaObservers(new SagaLog('SagaModule'), codec === null),
-      inject: [SAGA_CODEC],
+      useFactory: (options: SagaModuleOptions | undefined) =>
+        new SagaObservers(new SagaLog('SagaModule'), !options?.codec),
+      inject: [MODULE_OPTIONS_TOKEN],
     },
   ],
-  // The observers for entries of this package that measure.
-  exports: [SagaService, SAGA_CODEC, SAGA_AMBIENT, SAGA_SHARDS, SagaObservers],
+  // The options for SagaMessagingModule, and the observers for entries of this package that measure.
+  exports: [SagaService, MODULE_OPTIONS_TOKEN, SagaObservers],
 })
 export class SagaModule extends ConfigurableModuleClass {
   /**

@@ -16,8 +16,7 @@ import { bulkEdit, type BulkOptions, type BulkResult } from './calls/bulk-edit.j
 import { type OperatorOptions, type ReasonOptions, readWho } from './calls/operator-options.js';
 import { readCall } from './calls/read-call.js';
 import { noShards } from './shards/shard-calls.js';
-import { findPage, listOn } from './calls/find-page.js';
-import type { Page, SagaFilter } from './calls/saga-filter.js';
+import { findPage, listOn, type Page, type SagaFilter } from './calls/saga-filter.js';
 import { type SagaUpdates, watchSaga } from './calls/saga-watch.js';
 import { knownSchedule, scheduledGraph } from './calls/schedule-calls.js';
 import { checkedStep, type PausedStepsOptions, readPausedStepsOptions } from './calls/step-pause-calls.js';

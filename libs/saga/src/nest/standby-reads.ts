@@ -3,7 +3,7 @@ import { codedSagaStore } from '../store/coded/coded-saga-store.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import type { Dated, Standby } from '../store/postgres/read/standby.js';
 import { PostgresRates } from '../store/postgres/read/postgres-rates.js';
-import type { ListSagas } from './calls/find-page.js';
+import type { ListSagas } from './calls/saga-filter.js';
 import type { ResolvedSagaOptions } from './saga.options.js';
 
 type Rates = Pick<PostgresRates, 'sagas' | 'steps'>;

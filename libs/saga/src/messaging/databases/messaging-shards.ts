@@ -1,7 +1,7 @@
 import { SagaShardUnavailableError, SagaTransactionError } from '../../errors.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import { connectShards } from '../../nest/shards/register-shards.js';
-import type { ShardPlace } from '../../nest/application-database.js';
+import { joinOneOf, type ShardPlace } from '../../nest/application-database.js';
 import type { JoinedTransaction, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
 import { schemaOfStep } from '../../store/postgres/connection/step-connections.js';
 import { sendWithin } from '../../store/postgres/connection/transaction-watch.js';
@@ -57,17 +57,8 @@ export class MessagingShards implements MessagingDatabases {
     await Promise.all(this.shards.map((shard) => shard.drain()));
   }
 
-  /** By the first layer that knows it: shards may have different ones. */
   join(transaction: unknown): JoinedTransaction {
-    let refusal: unknown;
-    for (const { database } of this.shards) {
-      try {
-        return database.join(transaction);
-      } catch (error) {
-        refusal ??= error;
-      }
-    }
-    throw refusal;
+    return joinOneOf(this.shards, transaction);
   }
 
   opener(source: unknown): TransactionOpener | undefined {

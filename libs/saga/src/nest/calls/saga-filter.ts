@@ -10,7 +10,11 @@ import { readOptions } from '../../definition/options/read-options.js';
 import { SAGA_STATUSES, type SagaStatus } from '../../definition/types/saga-status.js';
 import { isUuid } from '../../engine/payload/storable-key.js';
 import type { StoreFilter } from '../../engine/ports/saga-store.js';
+import type { EngineCalls, Found, FoundSagas } from '../../shards/engine-calls.js';
+import type { Dated } from '../../store/postgres/read/standby.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
+import type { SagaSummary } from '../views/saga-snapshot.js';
+import { toSummary } from '../views/to-snapshot.js';
 import { CURSOR_RULE, key, pageSize, classOrName, storableTime, tags } from './call-kinds.js';
 
 /** A filter for `SagaService.find()` and `bulk()`. A saga must match all fields that are set. */
@@ -67,6 +71,19 @@ export interface Page<T> {
   readonly unreachable?: readonly string[];
 }
 
+/** Returns a page of the rows that were found. One more than the page has says that there is a next page. */
+export function pageOf<Row, Item>(
+  rows: Found<Row>,
+  { limit }: { readonly limit: number },
+  toItem: (row: Row) => Item,
+  cursorOf: (row: Row) => string,
+): Page<Item> {
+  const shown = rows.slice(0, limit - 1);
+  const next = rows.length === limit ? cursorOf(shown.at(-1)!) : undefined;
+  const { unreachable } = rows;
+  return { items: shown.map(toItem), next, ...(unreachable && { unreachable }) };
+}
+
 /** More can only be the same ones again. */
 const MOST_STATUSES = 1_000;
 const statuses: Kind<SagaStatus | SagaStatus[], SagaStatus[]> = {
@@ -103,11 +120,8 @@ export function readFilter(call: string, filter: SagaFilter | undefined): Option
   return readOptions(`${call}()`, FILTER, filter, 'filter');
 }
 
-/**
- * Returns the filter for the store.
- * @throws SagaValidationError that names all invalid fields
- */
-export function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegistry): StoreFilter {
+/** Returns the filter for the store. @throws SagaValidationError that names all invalid fields */
+function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegistry): StoreFilter {
   const given = readFilter('find', filter);
   const { saga, createdAfter, createdBefore, startedAt, endedAt, cursor, limit, ...fields } = given;
   return {
@@ -126,4 +140,26 @@ export function toStoreFilter(filter: SagaFilter | undefined, registry: SagaRegi
 function dateOf(dates: (Date | undefined)[], which: (...times: number[]) => number): Date | undefined {
   const times = dates.flatMap((date) => date?.getTime() ?? []);
   return times.length === 0 ? undefined : new Date(which(...times));
+}
+
+/** Lists sagas: on the primary, or on a standby. */
+export type ListSagas = (filter: StoreFilter) => Promise<Dated<FoundSagas>>;
+
+/** Lists sagas on the primary. */
+export function listOn(engine: Pick<EngineCalls, 'find'>): ListSagas {
+  return async (filter) => ({ value: await engine.find(filter) });
+}
+
+/**
+ * Returns a page of the sagas that match a filter.
+ * @throws SagaValidationError for an invalid filter
+ */
+export async function findPage(
+  filter: SagaFilter | undefined,
+  registry: SagaRegistry,
+  list: ListSagas,
+): Promise<Page<SagaSummary>> {
+  const query = toStoreFilter(filter, registry);
+  const { value: rows, asOf } = await list(query);
+  return { ...pageOf(rows, query, toSummary, ({ id }) => id), ...(asOf && { asOf }) };
 }

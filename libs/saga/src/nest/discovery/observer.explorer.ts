@@ -13,7 +13,7 @@ import { shown } from '../../shared/shown-value.js';
 import type { EngineLog } from '../../engine/ports/engine-log.js';
 import { SagaDefinitionError } from '../../errors.js';
 import { EventObserver, type EventObserverPorts } from './event-observer.js';
-import { classThat, instanceOf, isClass, type Wrapper } from './provided-class.js';
+import { classThat, instanceOf, isClass, type Wrapper } from './providers.js';
 import type { SagaRegistry } from './saga.registry.js';
 import type { WorkInProgress } from '../life-cycle/work-in-progress.js';
 

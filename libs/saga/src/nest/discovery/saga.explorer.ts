@@ -14,9 +14,14 @@ import { handlerInvoker } from '../../engine/ports/handler-calls.js';
 import type { Invoker } from '../../engine/ports/invoker.js';
 import { FOLDER, readVersion } from '../../shared/this-package.cjs';
 import { uncheckableInputs } from '../input/class-input.js';
-import { providerMethods } from './provider-methods.js';
-import { uninjectedParameters } from './injected-parameters.js';
-import { classThat, instanceOf, isClass, type Wrapper } from './provided-class.js';
+import {
+  classThat,
+  instanceOf,
+  isClass,
+  providerMethods,
+  uninjectedParameters,
+  type Wrapper,
+} from './providers.js';
 import { type RegisteredHandler, SagaRegistry, type RegisteredSaga } from './saga.registry.js';
 
 /** By which every copy of this package knows the explorers of the others. Its value: the copy's version and folder. */

@@ -8,8 +8,7 @@ import { cut, shown } from '../../shared/shown-value.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import { SagaConfigurationError, SagaValidationError } from '../../errors.js';
 import { inputClassOf, problemsByClass } from './class-input.js';
-import { type InputProblem, textOfInputProblems } from './input-problems.js';
-import { messageWithoutValue } from './redact-message.js';
+import { type InputProblem, messageWithoutValue, textOfInputProblems } from './input-problems.js';
 
 /** The maximum number of characters that are shown of an error that a schema threw. */
 const LONGEST_MESSAGE = 500;

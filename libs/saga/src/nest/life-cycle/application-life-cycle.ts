@@ -1,6 +1,7 @@
 import {
   Inject,
   Injectable,
+  Module,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleDestroy,
@@ -107,3 +108,7 @@ export class ApplicationLifeCycle implements OnApplicationBootstrap, OnModuleDes
     }
   }
 }
+
+/** Holds ApplicationLifeCycle alone: hooks are ordered by module. One for the application, however many modules import it. */
+@Module({ providers: [ApplicationLifeCycle], exports: [ApplicationLifeCycle] })
+export class LifeCycleModule {}

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EngineLog } from '../../engine/ports/engine-log.js';
 import type { SagaPoller } from './saga.poller.js';
 
 /** The pause after each transaction, in times of what it took: a quarter of a connection's time at most. */
 const PAUSES = 3;
 
 /** What workers do beside running sagas, in passes, one at a time, and without hurry. */
-export class Maintenance {
+export abstract class Maintenance {
   private passing: Promise<void> | undefined;
   private readonly stopping = new AbortController();
 
@@ -13,16 +14,18 @@ export class Maintenance {
   constructor(
     private readonly poller: Pick<SagaPoller, 'start' | 'stop'>,
     private readonly interval: string,
-    private readonly pass: () => Promise<void>,
+    protected readonly log: EngineLog,
   ) {}
 
+  protected abstract pass(): Promise<void>;
+
   /** Aborts when it has to stop. */
-  get signal(): AbortSignal {
+  protected get signal(): AbortSignal {
     return this.stopping.signal;
   }
 
   /** From now on by itself, every so many milliseconds. */
-  start(every: number): void {
+  protected startPasses(every: number): void {
     this.poller.start(every, () => void this.tick(), this.interval);
   }
 
@@ -43,7 +46,7 @@ export class Maintenance {
    * After a transaction that took so many milliseconds.
    * @returns false if there is to be no other
    */
-  async pause(took: number): Promise<boolean> {
+  protected async pause(took: number): Promise<boolean> {
     const { signal } = this;
     await sleep(took * PAUSES, undefined, { signal }).catch(() => undefined);
     return !signal.aborted;

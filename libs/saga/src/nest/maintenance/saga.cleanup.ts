@@ -72,21 +72,19 @@ type Ask = <T>(statement: () => Promise<T>) => Promise<T>;
 const once: Ask = (statement) => statement();
 
 /** Deletes sagas that have ended, when it is asked to, and by itself once their retention is over. */
-export class SagaCleanup {
-  private readonly maintenance: Maintenance;
-
+export class SagaCleanup extends Maintenance {
   constructor(
     private readonly store: PostgresCleanup,
     private readonly index: FinishedIndex,
     private readonly registry: SagaRegistry,
     poller: Pick<SagaPoller, 'start' | 'stop'>,
-    private readonly log: EngineLog,
+    log: EngineLog,
     /** How much later (ms) those are deleted that are kept longest: whole partitions go before. */
     private readonly grace: () => number = () => 0,
     /** Repeats the statements of calls during an outage. */
     private readonly retrying: Ask = once,
   ) {
-    this.maintenance = new Maintenance(poller, SAGA_CLEANUP_INTERVAL, () => this.pass());
+    super(poller, SAGA_CLEANUP_INTERVAL, log);
   }
 
   /** From now on by itself, if anything has a retention. */
@@ -94,16 +92,7 @@ export class SagaCleanup {
     const ages = [...this.registry.retentions.values()];
     if (ages.length === 0) return;
     const every = Math.min(EVERY, Math.max(AT_LEAST, Math.min(...ages)));
-    this.maintenance.start(every);
-  }
-
-  /** Deletes all that is old enough now, unless another process runs it. */
-  tick(): Promise<void> {
-    return this.maintenance.tick();
-  }
-
-  stop(): Promise<void> {
-    return this.maintenance.stop();
+    this.startPasses(every);
   }
 
   /**
@@ -113,25 +102,26 @@ export class SagaCleanup {
    */
   async cleanup(given: CleanupOptions | undefined): Promise<CleanupResult> {
     const { limit, dryRun, ...which } = readCleanup(given, this.registry);
-    const goesOn = async () => !this.maintenance.signal.aborted;
-    const isReady = () => this.retrying(() => this.index.ensure(this.maintenance.signal));
+    const goesOn = async () => !this.signal.aborted;
+    const isReady = () => this.retrying(() => this.index.ensure(this.signal));
     while (!(await isReady()) && (await goesOn())) await sleep(INDEX_POLL);
     const tasks = await this.tasksOf(which);
     return this.delete(tasks, { limit, dryRun, alone: false, goesOn, ask: this.retrying });
   }
 
-  private async pass(): Promise<void> {
+  /** Deletes all that is old enough now, unless another process does. */
+  protected async pass(): Promise<void> {
     try {
-      if (!(await this.index.ensure(this.maintenance.signal))) return;
+      if (!(await this.index.ensure(this.signal))) return;
       const ages = [...this.registry.retentions];
       const longest = Math.max(...ages.map(([, age]) => age));
       const tasks = ages.map(([name, age]) => ({ name, age: age < longest ? age : age + this.grace() }));
-      const goesOn = (took: number) => this.maintenance.pause(took);
+      const goesOn = (took: number) => this.pause(took);
       const pass = { limit: Infinity, dryRun: false, alone: true, goesOn, ask: once };
       const { deleted } = await this.delete(tasks, pass);
       if (deleted > 0) this.log.debug(`${deleted} saga(s) were deleted because their retention has passed`);
     } catch (error) {
-      if (this.maintenance.signal.aborted) return;
+      if (this.signal.aborted) return;
       this.log.warn(`Old sagas could not be deleted; the next run tries again: ${(error as Error).message}`);
     }
   }

@@ -26,18 +26,17 @@ const START_PAUSE = 100;
 const LOCKED = '55P03';
 
 /** Makes the partitions of sagas' tables ahead of time, and drops those in which all has outlived its retention. */
-export class SagaPartitions {
+export class SagaPartitions extends Maintenance {
   private partitioning: Partitioning | undefined;
   private readonly keptUntil = new Map<string, number>();
-  private readonly maintenance: Maintenance;
 
   constructor(
     private readonly store: PostgresPartitions,
     private readonly retentions: ReadonlyMap<string, number>,
     poller: Pick<SagaPoller, 'start' | 'stop'>,
-    private readonly log: EngineLog,
+    log: EngineLog,
   ) {
-    this.maintenance = new Maintenance(poller, SAGA_PARTITIONS_INTERVAL, () => this.pass());
+    super(poller, SAGA_PARTITIONS_INTERVAL, log);
   }
 
   /**
@@ -64,18 +63,10 @@ export class SagaPartitions {
 
   /** From now on by itself, if there are any. */
   start(): void {
-    if (this.partitioning) this.maintenance.start(EVERY);
+    if (this.partitioning) this.startPasses(EVERY);
   }
 
-  tick(): Promise<void> {
-    return this.maintenance.tick();
-  }
-
-  stop(): Promise<void> {
-    return this.maintenance.stop();
-  }
-
-  private async pass(): Promise<void> {
+  protected async pass(): Promise<void> {
     try {
       await this.makeAhead();
       if (this.partitioning) await this.dropOld(this.partitioning);
@@ -92,7 +83,7 @@ export class SagaPartitions {
     const ahead = AHEAD[this.partitioning.partitions];
     let made: boolean | undefined;
     do made = await unlessLocked(this.store.makeAhead(ahead));
-    while (made && !this.maintenance.signal.aborted);
+    while (made && !this.signal.aborted);
     return made !== undefined;
   }
 
@@ -120,7 +111,7 @@ export class SagaPartitions {
     do {
       began = performance.now();
       after = await this.store.forget(name, after);
-    } while (after !== undefined && (await this.maintenance.pause(performance.now() - began)));
+    } while (after !== undefined && (await this.pause(performance.now() - began)));
   }
 }
 

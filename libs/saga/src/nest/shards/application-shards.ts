@@ -8,12 +8,12 @@ import { serializeError } from '../../engine/payload/serialize-error.js';
 import { shown } from '../../shared/shown-value.js';
 import { placeSaga, shardNamed, type StartedSaga, startWithin } from '../../shards/place-saga.js';
 import type { Shard } from '../../shards/shard.js';
-import type { JoinedTransaction } from '../../store/postgres/connection/saga-database.js';
 import {
   type ShardCall,
   type ShardChange,
   shardsOfTransaction,
 } from '../../store/postgres/shards/postgres-shard-row.js';
+import { joinOneOf } from '../application-database.js';
 import type { ResolvedSagaOptions } from '../saga.options.js';
 import { shardCountsOf, type ShardStatus } from '../views/shard-status.js';
 import type { PlacedSaga, PlaceRequest, ShardCalls } from './shard-calls.js';
@@ -59,7 +59,8 @@ export class ApplicationShards implements ShardCalls {
    */
   async ofTransaction(transaction: unknown): Promise<readonly [Shard, ...Shard[]]> {
     const named = this.runtimes.map(({ shard, place: { schema } }) => ({ shard, name: shard.name, schema }));
-    const [first, ...more] = await shardsOfTransaction(this.join(transaction), named);
+    const places = this.runtimes.map(({ place }) => place);
+    const [first, ...more] = await shardsOfTransaction(joinOneOf(places, transaction), named);
     if (first) return [first.shard, ...more.map(({ shard }) => shard)];
     throw new SagaTransactionError(
       `The transaction is not open in the database of a shard. Open it on the database of one of ` +
@@ -69,19 +70,6 @@ export class ApplicationShards implements ShardCalls {
 
   private get shards(): Shard[] {
     return this.runtimes.map(({ shard }) => shard);
-  }
-
-  /** By the first layer that knows it: shards may have different ones. */
-  private join(transaction: unknown): JoinedTransaction {
-    let refusal: unknown;
-    for (const { place } of this.runtimes) {
-      try {
-        return place.database.join(transaction);
-      } catch (error) {
-        refusal ??= error;
-      }
-    }
-    throw refusal;
   }
 
   /**

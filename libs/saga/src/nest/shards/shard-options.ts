@@ -138,6 +138,3 @@ function isSame(one: Required<ShardDatabase>, other: Required<ShardDatabase>): b
 export function ownSchema(shard: string): string {
   return `saga_${shard.toLowerCase().replaceAll('-', '_')}`.slice(0, LONGEST_SCHEMA);
 }
-
-/** SagaModule's option `shards`, or null: for SagaMessagingModule. */
-export const SAGA_SHARDS = Symbol('SAGA_SHARDS');

@@ -59,7 +59,7 @@ function reportedOf(
   };
 }
 
-export function toLostAttempt({ startedAt, lostAt, takenOverAt, ...lost }: LostAttempt): LostAttemptSnapshot {
+function toLostAttempt({ startedAt, lostAt, takenOverAt, ...lost }: LostAttempt): LostAttemptSnapshot {
   return {
     ...lost,
     ...(startedAt !== undefined && { startedAt: new Date(startedAt) }),
@@ -87,12 +87,7 @@ async function toStepWithItems(
   // As the step that depends on it is given them.
   return { ...whole, result: items.map((item) => item.result ?? null), items };
 }
-export function toStepSnapshot(
-  saga: StoredSaga,
-  live: SagaState,
-  name: string,
-  reports: StepReports,
-): StepSnapshot {
+function toStepSnapshot(saga: StoredSaga, live: SagaState, name: string, reports: StepReports): StepSnapshot {
   const step: StepState = live.steps.get(name) ?? PENDING;
   const since = step.active ? runningSince(saga, name) : undefined;
   const times = saga.stepTimes.get(name);
@@ -126,14 +121,14 @@ export function standsAt({ state, lockedBy }: StoredSaga, graph: SagaGraph, now:
   const going = live.status === 'paused' ? { ...live, status: live.heldPhase! } : live;
   return describeStep(graph, live, decide(graph, going, now));
 }
-export function pendingOf({ state }: StoredSaga, graph: SagaGraph | undefined): Partial<SagaSnapshot> {
+function pendingOf({ state }: StoredSaga, graph: SagaGraph | undefined): Partial<SagaSnapshot> {
   const { pendingRollback } = state;
   if (!pendingRollback) return {};
   const { failure, rollbackTo } = pendingRollback;
   const step = graph && undecidedPivot(graph, state, rollbackTo);
   return { pendingRollback: { failure, step: step ?? '' } };
 }
-export function startedInputOf({ input, startedWith }: StoredSaga): Pick<SagaSnapshot, 'startedInput'> {
+function startedInputOf({ input, startedWith }: StoredSaga): Pick<SagaSnapshot, 'startedInput'> {
   if (!startedWith || samePayload(startedWith.input, input)) return {};
   return { startedInput: decodePayload(startedWith.input) };
 }

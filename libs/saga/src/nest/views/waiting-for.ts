@@ -109,18 +109,18 @@ export interface RemoteHandlerRef {
 export function toDate(ms: number | undefined): Date | undefined {
   return ms === undefined ? undefined : new Date(ms);
 }
-function handlerOrItsStep(
-  step: string,
-  { saga, deployed }: NonNullable<SnapshotContext['remote']>,
-  now: number,
-): WaitingFor {
-  const { id, version, dueAt } = saga;
-  const asked = { step, handler: handlerOf(saga.name)!, version, id };
+/** The remote step for whose handler the saga waits. The handler runs (`remote-step`), or is to be run. */
+function handlerAwaitedBy({ state }: StoredSaga, { remote, now }: SnapshotContext): WaitingFor | undefined {
+  const [awaited] = awaitedBy(state);
+  if (!awaited || !remote) return undefined;
+  const { id, name, version, dueAt } = remote.saga;
+  const asked = { step: awaited.step, handler: handlerOf(name)!, version, id };
   // Also of one whose lease ran out.
   return dueAt !== undefined && dueAt <= now
-    ? { kind: 'handler', ...asked, since: new Date(dueAt), deployed }
+    ? { kind: 'handler', ...asked, since: new Date(dueAt), deployed: remote.deployed }
     : { kind: 'remote-step', ...asked };
 }
+/** The step that was first to wait for a signal, a decision, or the reply to its compensation. */
 function signalAwaitedBy(saga: StoredSaga): WaitingFor | undefined {
   const { state } = saga;
   const kinds = KIND.waiting | KIND.compensating | TIMED;
@@ -181,8 +181,10 @@ function pausedStepOf(
 }
 
 /** The step, or item, whose time comes first: of its next attempt, of its rate limit, or of its delay. */
-function timeAwaitedBy({ state }: StoredSaga, now: number): WaitingFor | undefined {
-  const later = [...stepsOfKinds(state.steps, TIMED)].filter(([, { retryAt = 0 }]) => retryAt > now);
+function timeAwaitedBy(saga: StoredSaga, around: SnapshotContext): WaitingFor | undefined {
+  if (!isTimed(saga, around)) return undefined;
+  const timed = [...stepsOfKinds(saga.state.steps, TIMED)];
+  const later = timed.filter(([, { retryAt = 0 }]) => retryAt > around.now);
   const [first] = later.sort(([, a], [, b]) => a.retryAt! - b.retryAt!);
   if (!first) return undefined;
   const [step, { permit, limitKey, retryAt, attempts }] = first;
@@ -201,32 +203,6 @@ function isTimed(saga: StoredSaga, { graph, now }: SnapshotContext): boolean {
   return saga.lockedBy === undefined || (graph !== undefined && keepsForRetry(saga, graph, now));
 }
 
-function timed(kind: WaitingFor['kind']): WaitRow['find'] {
-  return (saga, around) => {
-    const wait = isTimed(saga, around) ? timeAwaitedBy(saga, around.now) : undefined;
-    return wait?.kind === kind ? wait : undefined;
-  };
-}
-
-/** The step that was first to wait for a signal, if this is how it waits. */
-function awaiting(isIt: (wait: WaitingFor) => boolean): WaitRow['find'] {
-  return (saga) => {
-    const wait = signalAwaitedBy(saga);
-    return wait && isIt(wait) ? wait : undefined;
-  };
-}
-
-/** The remote step for whose handler the saga waits, if the handler runs (`remote-step`), or is to be run. */
-function handlerAwaitedBy(
-  saga: StoredSaga,
-  { remote, now }: SnapshotContext,
-  kind: WaitingFor['kind'],
-): WaitingFor | undefined {
-  const [awaited] = awaitedBy(saga.state);
-  const wait = awaited && remote && handlerOrItsStep(awaited.step, remote, now);
-  return wait?.kind === kind ? wait : undefined;
-}
-
 /** A kind of wait. */
 interface WaitRow {
   /** As a snapshot shows it. */
@@ -237,6 +213,9 @@ interface WaitRow {
   readonly endedBy: 'time' | 'signal' | 'saga' | 'slot' | 'operator' | 'worker';
   /** True: only of a saga that no worker holds, and that is not due. */
   readonly rests?: true;
+  /** `compensation`: of the waits of this kind, those of compensations. */
+  readonly during?: 'compensation';
+  /** What the saga waits for, of this kind or of another one. */
   readonly find: (saga: StoredSaga, around: SnapshotContext) => WaitingFor | undefined;
 }
 
@@ -281,15 +260,15 @@ export const WAITS = {
   },
   'remote step': {
     ...{ kind: 'remote-step', storedIn: 'step.progress.child', endedBy: 'saga', rests: true },
-    find: (saga, around) => handlerAwaitedBy(saga, around, 'remote-step'),
+    find: handlerAwaitedBy,
   },
   'remote handler': {
     ...{ kind: 'handler', storedIn: 'step.progress.child', endedBy: 'worker', rests: true },
-    find: (saga, around) => handlerAwaitedBy(saga, around, 'handler'),
+    find: handlerAwaitedBy,
   },
   signal: {
     ...{ kind: 'signal', storedIn: 'step.progress.wait', endedBy: 'signal', rests: true },
-    find: awaiting((wait) => wait.kind === 'signal' && wait.during === undefined),
+    find: signalAwaitedBy,
   },
   approval: {
     ...{
@@ -298,11 +277,17 @@ export const WAITS = {
       endedBy: 'signal',
       rests: true,
     },
-    find: awaiting(({ kind }) => kind === 'approval'),
+    find: signalAwaitedBy,
   },
   'compensation reply': {
-    ...{ kind: 'signal', storedIn: 'step.progress.wait', endedBy: 'signal', rests: true },
-    find: awaiting((wait) => wait.kind === 'signal' && wait.during !== undefined),
+    ...{
+      kind: 'signal',
+      during: 'compensation',
+      storedIn: 'step.progress.wait',
+      endedBy: 'signal',
+      rests: true,
+    },
+    find: signalAwaitedBy,
   },
   'step slot': {
     ...{ kind: 'concurrency', storedIn: 'step.progress.slot and step_slot', endedBy: 'slot', rests: true },
@@ -340,10 +325,10 @@ export const WAITS = {
   },
   'rate limit of a step': {
     ...{ kind: 'rate-limit', storedIn: 'step.retry_at and progress.permit', endedBy: 'time' },
-    find: timed('rate-limit'),
+    find: timeAwaitedBy,
   },
-  retry: { kind: 'retry', storedIn: 'step.retry_at', endedBy: 'time', find: timed('retry') },
-  'step delay': { kind: 'delay', storedIn: 'step.retry_at', endedBy: 'time', find: timed('delay') },
+  retry: { kind: 'retry', storedIn: 'step.retry_at', endedBy: 'time', find: timeAwaitedBy },
+  'step delay': { kind: 'delay', storedIn: 'step.retry_at', endedBy: 'time', find: timeAwaitedBy },
   // A worker could not read a sub-saga that it needs, and has given the saga back until another may.
   'given back': {
     ...{ kind: 'delay', storedIn: 'instance.due_at', endedBy: 'time' },
@@ -376,7 +361,8 @@ const SENTENCES: {
   readonly [K in WaitingFor['kind']]: K extends Kind ? Sentence<Extract<WaitingFor, { kind: K }>> : never;
 } = {
   retry: ({ step, at: time }) => say`another attempt at step '${step}', at ${{ time }}`,
-  delay: ({ step, until: time }) => say`${delayed(step)}${until(time)}`,
+  delay: ({ step, until: time }) =>
+    say`${step === undefined ? 'its start time' : `the delay of step '${step}'`}${until(time)}`,
   'rate-limit': ({ step, key, until: time }) =>
     say`the rate limit of ${step === undefined ? 'its name' : `step '${step}'`}${ofKey(key)}${until(time)}`,
   worker: ({ since: time }) =>
@@ -448,10 +434,6 @@ function ofKey(key: string | undefined): string {
   return key === undefined ? '' : ` for '${oneLine(key)}'`;
 }
 
-function delayed(step: string | undefined): string {
-  return step === undefined ? 'its start time' : `the delay of step '${step}'`;
-}
-
 function handlerIs(deployed: boolean): string {
   return deployed
     ? 'the processes that have it are stopped or busy'
@@ -478,9 +460,14 @@ export function waitOf(
   const rests = saga.lockedBy === undefined && !(saga.dueAt! <= around.now);
   for (const [name, row] of Object.entries<WaitRow>(WAITS)) {
     const wait = row.rests && !rests ? undefined : row.find(saga, around);
-    if (wait) return { name: name as WaitName, wait };
+    if (wait && wait.kind === row.kind && duringOf(wait) === row.during)
+      return { name: name as WaitName, wait };
   }
   return undefined;
+}
+
+function duringOf(wait: WaitingFor): 'compensation' | undefined {
+  return wait.kind === 'signal' ? wait.during : undefined;
 }
 
 export function waitingFor(saga: StoredSaga, around: SnapshotContext): WaitingFor | undefined {
