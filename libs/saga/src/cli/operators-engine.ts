@@ -8,7 +8,7 @@ import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { StoredGraph } from '../engine/ports/graph-store.js';
 import type { StoredSaga } from '../engine/ports/stored-saga.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
-import { postgresEngine } from '../nest/postgres-engine.js';
+import { postgresEngine } from '../nest/database-runtime.js';
 import { withDefaults } from '../nest/saga.options.js';
 import { type RegisteredSaga, SagaRegistry } from '../nest/discovery/saga.registry.js';
 import { SagaService } from '../nest/saga.service.js';

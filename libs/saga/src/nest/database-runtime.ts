@@ -1,5 +1,7 @@
+import { hostname } from 'node:os';
 import { v4 as uuid } from 'uuid';
 import type { OperatorRules } from '../definition/describe/graph-record.js';
+import type { GraphStore } from '../engine/ports/graph-store.js';
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
 import type { SagaObservers } from '../engine/observe/saga-observers.js';
@@ -7,6 +9,12 @@ import type { EngineOptions } from '../engine/engine-options.js';
 import type { SagaEngine } from '../engine/saga-engine.js';
 import { agreeOnGraphs } from '../engine/versions/agree-on-graphs.js';
 import { SagaUpgrades } from '../engine/versions/saga-upgrades.js';
+import { codedSagaStore } from '../store/coded/coded-saga-store.js';
+import { PostgresCleanup } from '../store/postgres/cleanup/postgres-cleanup.js';
+import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
+import { wakeupChannel } from '../store/postgres/connection/wakeup-channel.js';
+import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
+import { FinishedIndex } from '../store/postgres/setup/finished-index.js';
 import { EngineSql } from '../store/postgres/connection/engine-sql.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { PostgresPartitions } from '../store/postgres/partitions/postgres-partitions.js';
@@ -16,13 +24,13 @@ import type { Standby } from '../store/postgres/read/standby.js';
 import { partitionedNeeds, SAGA_NEEDS } from '../store/postgres/setup/needs.js';
 import { prepareTables } from '../store/postgres/setup/migrate.js';
 import { requireConnections } from '../store/postgres/setup/require-connections.js';
-import type { ServiceParts } from './assemble-engine.js';
+import { assembleEngine, type ServiceParts } from './assemble-engine.js';
 import type { SagaRegistry } from './discovery/saga.registry.js';
-import type { SagaCleanup } from './maintenance/saga.cleanup.js';
+import { SagaCleanup } from './maintenance/saga.cleanup.js';
 import { SagaPartitions } from './maintenance/saga.partitions.js';
 import type { SagaPoller } from './maintenance/saga.poller.js';
-import { postgresEngine } from './postgres-engine.js';
 import type { ResolvedSagaOptions } from './saga.options.js';
+import { listOnStandby } from './standby-reads.js';
 
 /** What the databases of a process share. */
 export interface ProcessParts {
@@ -75,6 +83,61 @@ export async function preparedSql(
   const needs = options.partitions ? partitionedNeeds(options.partitions) : SAGA_NEEDS;
   await prepareTables(sql, options, needs, log);
   return sql;
+}
+
+/** What an engine over PostgreSQL is made of. */
+interface PostgresParts extends Omit<ProcessParts, 'observers'> {
+  /** The engine's statements on the application's connections. */
+  readonly sql: EngineSql;
+  /** Answers instead of the primary where an answer may be a little old. */
+  readonly standby?: Standby;
+  readonly graphs: PostgresGraphStore;
+  /** The name of this process among those of its host. */
+  readonly processName: string;
+  /** How long (ms) PostgreSQL may take for an answer. */
+  readonly patience: number;
+  readonly engine?: Pick<EngineOptions, 'clock' | 'observers' | 'checkEdit' | 'newId' | 'schedules'>;
+  /** See SagaCleanup. */
+  readonly grace?: () => number;
+}
+
+/** Makes what SagaService uses, over tables of PostgreSQL that are migrated. */
+export function postgresEngine(
+  parts: PostgresParts,
+): ServiceParts & { readonly engine: SagaEngine; readonly cleanup: SagaCleanup } {
+  const { sql, options, registry, runnable, graphs, patience, standby, log } = parts;
+  const { schema } = options;
+  sql.watchdog.setStatementTimeout(patience);
+  const notify = (channel: string, payload: string) =>
+    sql.query('SELECT pg_notify($1, $2)', [channel, payload]);
+  const engine = assembleEngine({
+    store: codedSagaStore(new PostgresSagaStore(sql, schema), options.codec),
+    wakeup: new ListenWakeup(sql.pool, wakeupChannel(schema), notify, log, patience),
+    graphs,
+    sagas: registry.all,
+    runnable,
+    definitions: registry,
+    options: {
+      ...options,
+      ...parts.engine,
+      workerId: `${hostname()}:${process.pid}:${parts.processName}`,
+    },
+    log,
+  });
+  const cleanup = new SagaCleanup(
+    new PostgresCleanup(sql, schema),
+    new FinishedIndex(sql, schema),
+    registry,
+    parts.poller,
+    log,
+    parts.grace,
+    (statement) => engine.retrying(statement),
+  );
+  const stored: GraphStore['stored'] = (sagas) => engine.retrying(() => graphs.stored(sagas));
+  return {
+    ...{ engine, registry, options, graphs: { stored }, cleanup, database: sql.database },
+    list: standby && listOnStandby(standby, options, engine),
+  };
 }
 
 /** The engine over one database, and the maintenance of its tables, in the life of the application. */

@@ -40,7 +40,7 @@ export function instanceOf<Call>(wrapper: Wrapper, type: Type, what: string): Re
   return wrapper.instance as Record<string, Call>;
 }
 
-/** Neither request-scoped nor transient, itself or through a dependency. */
+/** Whether the application has one instance of a provider. A request-scoped or transient one has several, or none yet. */
 function isSingle(wrapper: Wrapper): boolean {
   return !wrapper.isTransient && wrapper.isDependencyTreeStatic();
 }

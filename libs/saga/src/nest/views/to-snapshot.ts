@@ -142,18 +142,12 @@ export async function toSnapshot(saga: StoredSaga, around: SnapshotContext): Pro
   const steps: StepSnapshot[] = [];
   const reports = reportsOf(saga);
   for (const name of names) steps.push(await toStepWithItems(saga, live, name, reports));
+  const { status, heldPhase } = saga.state;
   return {
-    id: saga.id,
-    saga: saga.name,
-    version: saga.version,
-    status: saga.state.status,
-    heldPhase: saga.state.heldPhase,
-    revision: saga.checkpoints,
-    correlationId: saga.correlationId ?? saga.id,
+    ...summaryOf({ ...saga, status, heldPhase, revision: saga.checkpoints }),
     input: decodePayload(saga.input),
     ...startedInputOf(saga),
     priority: saga.priority,
-    tags: saga.tags ?? {},
     step: graph ? standsAt(saga, graph, now) : '',
     round: saga.state.round,
     steps,
@@ -165,28 +159,24 @@ export async function toSnapshot(saga: StoredSaga, around: SnapshotContext): Pro
     slaAt: toDate(saga.slaAt),
     overdue: saga.slaAt !== undefined && saga.slaAt <= (saga.finishedAt ?? now),
     lockedBy: saga.lockedBy,
+  };
+}
+/** What lists and snapshots show of a saga. */
+function summaryOf(saga: Omit<StoredSummary, 'step' | 'error'>) {
+  const { id, name, version, status, heldPhase, revision, correlationId = id, tags = {} } = saga;
+  return {
+    ...{ id, saga: name, version, status, heldPhase, revision, correlationId, tags },
     createdAt: new Date(saga.createdAt),
     updatedAt: new Date(saga.updatedAt),
     finishedAt: toDate(saga.finishedAt),
   };
 }
+
 export function toSummary(row: StoredSummary): SagaSummary {
-  return {
-    id: row.id,
-    saga: row.name,
-    version: row.version,
-    status: row.status,
-    heldPhase: row.heldPhase,
-    revision: row.revision,
-    correlationId: row.correlationId ?? row.id,
-    step: row.step,
-    error: row.error,
-    tags: row.tags ?? {},
-    createdAt: new Date(row.createdAt),
-    updatedAt: new Date(row.updatedAt),
-    finishedAt: toDate(row.finishedAt),
-  };
+  const { step, error } = row;
+  return { ...summaryOf(row), step, error };
 }
+
 export function toOutcome<S>({ id, state }: SettledSaga): SagaOutcome<S> {
   return {
     id,
