@@ -37,11 +37,12 @@ export function shardPlaces(
   shards: NonNullable<ShardsRead['shards']>,
   module: string,
 ): ReadonlyMap<string, ShardPlace> {
-  const places = [...shards].map(([name, { database: given, schema }]) => {
-    const chosen = typeof given === 'string' ? { dataSource: given } : { database: given };
-    return [name, { database: applicationDatabase(moduleRef, chosen, module), schema }] as const;
-  });
-  return new Map(places);
+  return new Map(
+    [...shards].map(([name, { database: given, schema }]) => {
+      const database = databaseGiven(moduleRef, given, module);
+      return [name, { database, schema }];
+    }),
+  );
 }
 
 /** Joins a transaction by the first layer that knows it: shards may have different ones. */
@@ -68,8 +69,13 @@ export function standbyDatabase(
   moduleRef: ModuleRef,
   { readFrom }: StandbyOptions,
 ): SagaDatabase | undefined {
-  if (typeof readFrom !== 'string') return readFrom;
-  return new TypeOrmDatabase(applicationDataSource(moduleRef, readFrom, 'SagaModule'));
+  return readFrom === undefined ? undefined : databaseGiven(moduleRef, readFrom, 'SagaModule');
+}
+
+/** A database of an entry, or that of the DataSource of this name. */
+function databaseGiven(moduleRef: ModuleRef, given: SagaDatabase | string, module: string): SagaDatabase {
+  const options = typeof given === 'string' ? { dataSource: given } : { database: given };
+  return applicationDatabase(moduleRef, options, module);
 }
 
 /**

@@ -26,12 +26,13 @@ export const transaction = kind.checked<object>(
   (given) => (typeof given === 'object' && given !== null) || typeof given === 'function',
   "give the transaction of the application's database layer",
 );
+/** The maximum number of characters of a reason or a comment. */
+const LONGEST_COMMENT = 4_000;
 /** A text of an operator. An empty one counts as none. */
-export const comment = (longest: number) =>
-  kind.checked<string>(
-    (given) => given === '' || isKey(given, longest),
-    `give a string of at most ${longest} characters, without NUL or half surrogate pairs`,
-  );
+export const comment = kind.checked<string>(
+  (given) => given === '' || isKey(given, LONGEST_COMMENT),
+  `give a string of at most ${LONGEST_COMMENT} characters, without NUL or half surrogate pairs`,
+);
 
 /** A time in milliseconds. */
 export const time: Kind<Date, number> = {

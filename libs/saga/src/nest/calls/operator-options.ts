@@ -30,9 +30,6 @@ export interface ExpectedState {
   revision?: number;
 }
 
-/** The maximum number of characters of a reason. */
-const LONGEST_REASON = 4_000;
-
 export const operatorName = kind.checked<string>(
   isKey,
   `give the name of the operator in 1 to ${LONGEST_KEY} characters`,
@@ -40,7 +37,7 @@ export const operatorName = kind.checked<string>(
 /** Who calls, and why. */
 export const WHO_AND_WHY = {
   by: optional(operatorName),
-  reason: optional(comment(LONGEST_REASON)),
+  reason: optional(comment),
 } satisfies OptionTable<ReasonOptions>;
 
 const status = kind.checked<SagaStatus>(

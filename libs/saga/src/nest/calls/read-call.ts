@@ -15,7 +15,7 @@ import { newId } from '../../shared/new-id.js';
 import type { ResolvedSagaOptions } from '../saga.options.js';
 import { storableTimeOf } from './call-kinds.js';
 import { OPERATOR } from './operator-options.js';
-import { type Decision, readDecision } from './signals.js';
+import { readDecision } from './signals.js';
 
 /** A time is kept as it was given, so that two people who give the same propose the same. */
 interface GivenTime {
@@ -63,7 +63,7 @@ export function readCall(
     );
   const call = `${action}()`;
   const { by, reason, expects, ...own } = decides
-    ? readDecider(action, options as Decision)
+    ? readDecision(call, options)
     : readOptions(call, { ...OPERATOR, ...tableOf(names.options) }, options);
   const placed = readOptions(call, tableOf(names.operands), operands, 'arguments');
   const values: Record<string, unknown> = { ...placed, ...own };
@@ -82,9 +82,4 @@ export function readCall(
   const hasRule = rule === action || (values as CallValues).input !== undefined;
   const needed = (rule !== undefined && hasRule && rules.approvals[rule as ApprovalRule]) || 1;
   return { id: newId(), action, by, reason, expects, ...values, given, needed };
-}
-
-function readDecider(call: OperatorAction, given: Decision): Pick<OperatorCall, 'by' | 'reason' | 'expects'> {
-  const { by, comment: reason } = readDecision(call, given);
-  return { by, reason };
 }

@@ -72,7 +72,7 @@ export interface Page<T> {
 }
 
 /** Returns a page of the rows that were found. One more than the page has says that there is a next page. */
-export function pageOf<Row, Item>(
+export function pageOfRows<Row, Item>(
   rows: Found<Row>,
   { limit }: { readonly limit: number },
   toItem: (row: Row) => Item,
@@ -161,5 +161,5 @@ export async function findPage(
 ): Promise<Page<SagaSummary>> {
   const query = toStoreFilter(filter, registry);
   const { value: rows, asOf } = await list(query);
-  return { ...pageOf(rows, query, toSummary, ({ id }) => id), ...(asOf && { asOf }) };
+  return { ...pageOfRows(rows, query, toSummary, ({ id }) => id), ...(asOf && { asOf }) };
 }

@@ -1,13 +1,12 @@
 import { signalNameFlaw } from '../../definition/options/signal-name.js';
 import { shown } from '../../shared/shown-value.js';
-import type { ApprovalDecision } from '../../definition/options/step-options.js';
+import type { OperatorCall } from '../../engine/operate/operator-calls.js';
 import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { nearestName } from '../../shared/nearest-name.js';
 import type { RefusedSignal } from '../../engine/ports/saga-store.js';
 import { SagaValidationError } from '../../errors.js';
 import { optional, type OptionTable, required } from '../../definition/options/option-reader.js';
 import { readOptions } from '../../definition/options/read-options.js';
-import { withoutUndefined } from '../../shared/without-undefined.js';
 import { comment, key, transaction } from './call-kinds.js';
 import { operatorName } from './operator-options.js';
 
@@ -34,16 +33,13 @@ export interface Decision {
   comment?: string;
 }
 
-/** The maximum number of characters of a comment. */
-const LONGEST_COMMENT = 4_000;
-
 const SIGNAL_OPTIONS = {
   messageId: optional(key),
   transaction: optional(transaction),
 } satisfies OptionTable<SignalOptions>;
 const DECISION = {
   by: required(operatorName),
-  comment: optional(comment(LONGEST_COMMENT)),
+  comment: optional(comment),
 } satisfies OptionTable<Decision>;
 
 /** @throws SagaValidationError naming what is wrong */
@@ -82,6 +78,7 @@ export class UnawaitedSignalError extends SagaValidationError {
 }
 
 /** @throws SagaValidationError naming everything that is wrong at once */
-export function readDecision(call: string, given: Decision): Omit<ApprovalDecision, 'at'> {
-  return withoutUndefined(readOptions(`${call}()`, DECISION, given, 'decision'));
+export function readDecision(call: string, given: unknown): Pick<OperatorCall, 'by' | 'reason' | 'expects'> {
+  const { by, comment: reason } = readOptions(call, DECISION, given, 'decision');
+  return { by, reason };
 }

@@ -7,7 +7,7 @@ import type { EngineCalls } from '../../shards/engine-calls.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 import { type ApprovalTask, toApprovalTask } from '../views/approval-task.js';
 import { CURSOR_RULE, key, pageSize, classOrName, tags } from './call-kinds.js';
-import { type Page, pageOf } from './saga-filter.js';
+import { type Page, pageOfRows } from './saga-filter.js';
 
 /** A filter for `SagaService.tasks()`. A task must match all fields that are set. */
 export interface TaskFilter {
@@ -48,7 +48,7 @@ export async function tasksPage(
 ): Promise<Page<ApprovalTask>> {
   const query = toStoreTaskFilter(filter, registry);
   const tasks = await engine.tasks(query);
-  return pageOf(tasks, query, toApprovalTask, cursorOf);
+  return pageOfRows(tasks, query, toApprovalTask, cursorOf);
 }
 
 /** @throws SagaValidationError that names all invalid fields */

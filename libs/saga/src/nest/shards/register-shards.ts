@@ -6,14 +6,10 @@ import { SHARD_NUMBERS } from '../../shards/shard-id.js';
 import type { PostgresShardRow } from '../../store/postgres/shards/postgres-shard-row.js';
 
 /** A database that the configuration gives a name, with what it says of itself. */
-interface RegisteredRow {
+export interface NamedRow {
   readonly name: string;
   readonly rows: PostgresShardRow;
   readonly row: StoredShard | undefined;
-}
-
-/** A named database with its place. */
-export interface NamedRow extends RegisteredRow {
   /** The server, the database and the schema: the same for the same tables, whatever their address. */
   readonly place: string;
 }
@@ -25,7 +21,7 @@ export interface NamedRow extends RegisteredRow {
  * @param shards all of the configuration
  * @throws SagaConfigurationError if a database is another shard than the configuration says
  */
-export async function registerShards(shards: readonly RegisteredRow[]): Promise<void> {
+export async function registerShards(shards: readonly Omit<NamedRow, 'place'>[]): Promise<void> {
   const founders = shards.find(({ row }) => row)?.row?.founders ?? (await foundersOf(shards));
   const taken = new Set(shards.flatMap(({ row }) => row?.number ?? []));
   // In one order, so that processes that start at the same time give the same numbers.
@@ -38,7 +34,7 @@ export async function registerShards(shards: readonly RegisteredRow[]): Promise<
   }
 }
 
-async function foundersOf(shards: readonly RegisteredRow[]): Promise<string[]> {
+async function foundersOf(shards: readonly Omit<NamedRow, 'place'>[]): Promise<string[]> {
   const used: string[] = [];
   for (const { name, rows } of shards) if (await rows.hasSagas()) used.push(name);
   return used.length > 0 ? used : shards.map(({ name }) => name);
