@@ -17,27 +17,27 @@ import { call, COMPENSATION, exec, http, messageFields, PROBE, VARIABLE } from '
 import {
   COUNT,
   DURATION,
-  either,
+  eitherOf,
   expression,
-  field,
+  optionalKey,
   type Fields,
   fieldsOf,
   FLAG,
-  list,
-  map,
-  object,
-  requiredField,
+  listOf,
+  mapOf,
+  objectOf,
+  requiredKey,
   SCHEMA,
   type Shape,
   template,
-  text,
+  textLike,
 } from './shape.js';
 
 /** Names of steps are method names, and parts of idempotency keys. */
 const STEP_NAME = '^[A-Za-z][A-Za-z0-9_-]{0,199}$';
-const NAME = text('charge', STEP_NAME);
+const NAME = textLike('charge', STEP_NAME);
 
-const RETRY = object(
+const RETRY = objectOf(
   fieldsOf(RETRY_POLICY, {
     attempts: 'The number of attempts in all, the first included.',
     delay: "The delay before the second attempt. Default: '200ms'.",
@@ -48,21 +48,24 @@ const RETRY = object(
     retryIf: false,
   }),
 );
-const SAVEPOINT = object(fieldsOf(SAVEPOINT_OPTIONS, { attempts: 'The number of rounds in all, from 2.' }));
+const SAVEPOINT = objectOf(fieldsOf(SAVEPOINT_OPTIONS, { attempts: 'The number of rounds in all, from 2.' }));
 
 /** Keys of all steps. */
 const NODE = fieldsOf(SUB_SAGA_OPTIONS, {
-  after: field(
-    either(NAME, list(NAME)),
+  after: optionalKey(
+    eitherOf(NAME, listOf(NAME)),
     'The steps to wait for. []: begin at once. Default: the step just before.',
   ),
   join: "How to wait for several steps. Default: 'all'.",
-  when: field(expression(CONDITION_SCOPE), 'true or false. false skips the step. Default: never skipped.'),
+  when: optionalKey(
+    expression(CONDITION_SCOPE),
+    'true or false. false skips the step. Default: never skipped.',
+  ),
   delay: 'A durable delay before the step begins. Default: none.',
-  savepoint: field(either(FLAG, SAVEPOINT), 'Makes the step a savepoint. Default: false.'),
-  retry: field(RETRY, "The retry policy of the step. Default: the saga's."),
+  savepoint: optionalKey(eitherOf(FLAG, SAVEPOINT), 'Makes the step a savepoint. Default: false.'),
+  retry: optionalKey(RETRY, "The retry policy of the step. Default: the saga's."),
   compensate: COMPENSATION,
-  compensationRetry: field(RETRY, "The retry policy of the compensation. Default: the saga's."),
+  compensationRetry: optionalKey(RETRY, "The retry policy of the compensation. Default: the saga's."),
   compensationTimeout:
     'The maximum duration of an attempt of the compensation. Default: the timeout of the step.',
   pivot: 'Point of no return: after this step the saga only goes forward. Default: false.',
@@ -71,15 +74,15 @@ const NODE = fieldsOf(SUB_SAGA_OPTIONS, {
 });
 
 /** The key of steps whose result comes from outside. */
-const RESULT_SCHEMA = field(
+const RESULT_SCHEMA = optionalKey(
   SCHEMA,
   'A JSON Schema that the result must satisfy, of each item with forEach. Default: none.',
 );
 
-const SHARED = object(
+const SHARED = objectOf(
   fieldsOf(STEP_CONCURRENCY, { count: 'The number of attempts, over all sagas.', key: false }),
 );
-const RATE = object(
+const RATE = objectOf(
   fieldsOf(RATE_LIMIT, { count: 'The number of attempts.', per: 'The length of the window.', key: false }),
 );
 
@@ -89,57 +92,60 @@ const WORK: Fields = {
   resultSchema: RESULT_SCHEMA,
   ...fieldsOf(WORK_OPTIONS, {
     timeout: "The maximum duration of an attempt. Default: '30s' for http and call, '10m' for exec.",
-    forEach: field(
+    forEach: optionalKey(
       expression(CONDITION_SCOPE),
       'A list: the step runs once per item, which is named item, with index.',
     ),
-    concurrency: field(
-      either(COUNT, SHARED),
+    concurrency: optionalKey(
+      eitherOf(COUNT, SHARED),
       'The maximum number of items that run at once, default 10; or of attempts over all sagas and processes.',
     ),
     idempotent: 'false: at most once; an interrupted step never runs again. Default: true.',
     compensateOnFailure: 'Whether to compensate the step also if it failed. Default: false.',
     probe: PROBE,
-    rateLimit: field(RATE, 'A limit on the attempts of the step, across all processes. Default: none.'),
+    rateLimit: optionalKey(RATE, 'A limit on the attempts of the step, across all processes. Default: none.'),
     heartbeat: false,
     transactional: false,
     compensationReply: false,
   }),
 };
 
-const WAIT_TIMEOUT = field(DURATION, 'The maximum time to wait, after which the step fails. Default: none.');
+const WAIT_TIMEOUT = optionalKey(
+  DURATION,
+  'The maximum time to wait, after which the step fails. Default: none.',
+);
 /** A wait for a signal, which a reply becomes as well. */
-export const SIGNAL = object({
-  signal: requiredField(text('payment-reply'), 'The name of the signal.'),
+export const SIGNAL = objectOf({
+  signal: requiredKey(textLike('payment-reply'), 'The name of the signal.'),
   timeout: WAIT_TIMEOUT,
-  reject: field(
+  reject: optionalKey(
     expression(SIGNAL_SCOPE),
     'true rejects the step: "payload.status = \'declined\'". Default: never.',
   ),
-  result: field(expression(SIGNAL_SCOPE), 'The result of the step. Default: the payload.'),
+  result: optionalKey(expression(SIGNAL_SCOPE), 'The result of the step. Default: the payload.'),
 });
-const MESSAGE = object({
+const MESSAGE = objectOf({
   ...messageFields(MESSAGE_SCOPE),
-  reply: field(
+  reply: optionalKey(
     SIGNAL,
     'Waits for a signal that answers the message, and whose payload is the result. Default: no wait.',
   ),
 });
-const APPROVAL = object({
+const APPROVAL = objectOf({
   timeout: WAIT_TIMEOUT,
-  result: field(
+  result: optionalKey(
     expression(DECISION_SCOPE),
     'The result of the step. Default: the decision { by, comment, at }.',
   ),
 });
-const SUB_SAGA = object({
-  saga: requiredField(text('ship-order'), 'The name of the saga.'),
-  input: field(template(CHILD_SCOPE), 'The input of the saga. Default: none.'),
+const SUB_SAGA = objectOf({
+  saga: requiredKey(textLike('ship-order'), 'The name of the saga.'),
+  input: optionalKey(template(CHILD_SCOPE), 'The input of the saga. Default: none.'),
 });
-const HANDLER = object({
-  name: requiredField(text('stock.reserve'), 'The name of the handler.'),
-  version: field(COUNT, 'The version of the handler. Default: 1.'),
-  input: field(template(CHILD_SCOPE), 'The input of the handler. Default: none.'),
+const HANDLER = objectOf({
+  name: requiredKey(textLike('stock.reserve'), 'The name of the handler.'),
+  version: optionalKey(COUNT, 'The version of the handler. Default: 1.'),
+  input: optionalKey(template(CHILD_SCOPE), 'The input of the handler. Default: none.'),
 });
 
 /** The kinds of steps: the key that decides, which has the name of the kind. */
@@ -147,11 +153,11 @@ export const DECIDING = {
   http: http(STEP_SCOPE),
   exec: exec(STEP_SCOPE),
   call: call(STEP_SCOPE),
-  message: field(MESSAGE, 'A message, which is sent if, and only if, the step is stored.'),
-  approval: field(APPROVAL, 'Waits for the approval of an operator.'),
-  waitFor: field(SIGNAL, 'Waits for a signal.'),
-  subSaga: field(SUB_SAGA, 'Runs another saga, whose results are the result of the step.'),
-  handler: field(HANDLER, 'Calls a @StepHandler in any process over the same database.'),
+  message: optionalKey(MESSAGE, 'A message, which is sent if, and only if, the step is stored.'),
+  approval: optionalKey(APPROVAL, 'Waits for the approval of an operator.'),
+  waitFor: optionalKey(SIGNAL, 'Waits for a signal.'),
+  subSaga: optionalKey(SUB_SAGA, 'Runs another saga, whose results are the result of the step.'),
+  handler: optionalKey(HANDLER, 'Calls a @StepHandler in any process over the same database.'),
 };
 
 /** The kinds of steps, each with the keys that it can have. */
@@ -166,11 +172,14 @@ export const STEP_KINDS = {
   handler: { handler: DECIDING.handler, ...NODE },
 } satisfies Record<keyof typeof DECIDING, Fields>;
 
-const SCHEDULE = object(
+const SCHEDULE = objectOf(
   fieldsOf(SCHEDULE_OPTIONS, {
-    cron: requiredField(text('0 2 * * *'), 'A cron expression of five fields, or of six with seconds first.'),
-    timezone: field(text('Europe/Berlin'), "An IANA time zone. Default: 'UTC'."),
-    input: field(
+    cron: requiredKey(
+      textLike('0 2 * * *'),
+      'A cron expression of five fields, or of six with seconds first.',
+    ),
+    timezone: optionalKey(textLike('Europe/Berlin'), "An IANA time zone. Default: 'UTC'."),
+    input: optionalKey(
       template(SCHEDULE_SCOPE),
       'The input of the saga, from at (ISO 8601) and triggered. Default: none.',
     ),
@@ -178,58 +187,64 @@ const SCHEDULE = object(
     catchUp: "What happens to ticks at which no process was running. Default: 'last'.",
   }),
 );
-const SAGA_RATE = object(
+const SAGA_RATE = objectOf(
   fieldsOf(SAGA_RATE_LIMIT, { count: 'The number of sagas.', per: 'The length of the window.', key: false }),
 );
 
 /** A saga's file. */
 export const SAGA_FIELDS = {
-  $schema: field(text('./declared-saga.schema.json'), 'The JSON Schema of this format, for editors.'),
-  saga: requiredField(text('place-order'), 'The name of the saga.'),
-  description: field(text('Reserves stock and charges the card'), 'A text for readers of the file.'),
-  secrets: field(
-    map(text('/run/secrets/stripe'), VARIABLE),
+  $schema: optionalKey(
+    textLike('./declared-saga.schema.json'),
+    'The JSON Schema of this format, for editors.',
+  ),
+  saga: requiredKey(textLike('place-order'), 'The name of the saga.'),
+  description: optionalKey(
+    textLike('Reserves stock and charges the card'),
+    'A text for readers of the file.',
+  ),
+  secrets: optionalKey(
+    mapOf(textLike('/run/secrets/stripe'), VARIABLE),
     'Files by name. {{ secrets.<name> }} is the text of the file, read for each call.',
   ),
   ...fieldsOf(SAGA_DECORATOR_OPTIONS, {
     name: false,
     version: 'The version of the saga. Default: 1.',
-    upgradeFrom: field(
-      either(COUNT, list(COUNT)),
+    upgradeFrom: optionalKey(
+      eitherOf(COUNT, listOf(COUNT)),
       'The versions whose running instances are moved to this version. Default: none.',
     ),
-    input: field(SCHEMA, 'A JSON Schema (2020-12) that the input must satisfy. Default: none.'),
-    retry: field(RETRY, 'The retry policy of all steps. Default: 3 attempts.'),
-    compensationRetry: field(RETRY, 'The retry policy of all compensations. Default: 10 attempts.'),
+    input: optionalKey(SCHEMA, 'A JSON Schema (2020-12) that the input must satisfy. Default: none.'),
+    retry: optionalKey(RETRY, 'The retry policy of all steps. Default: 3 attempts.'),
+    compensationRetry: optionalKey(RETRY, 'The retry policy of all compensations. Default: 10 attempts.'),
     timeout: 'The deadline for going forward, after which the saga compensates. Default: none.',
-    schedule: field(SCHEDULE, 'Starts a saga at each time of a cron expression. Default: none.'),
+    schedule: optionalKey(SCHEDULE, 'Starts a saga at each time of a cron expression. Default: none.'),
     sla: 'The time after which an unfinished saga is overdue. Default: none.',
     onFailure: "'suspend': a failed saga waits for an operator. Default: 'compensate'.",
     durability: "'relaxed': checkpoints do not wait for the database's disk. Default: 'durable'.",
-    lockKey: field(
+    lockKey: optionalKey(
       expression(LOCK_SCOPE),
       'The key of a semantic lock: only one saga with the same key is active at a time. Default: none.',
     ),
     lockMode: false,
-    concurrency: field(
+    concurrency: optionalKey(
       COUNT,
       'The maximum number of sagas of this name that run at once. Default: no limit.',
     ),
-    rateLimit: field(
+    rateLimit: optionalKey(
       SAGA_RATE,
       'A limit on how often sagas of this name begin, across all processes. Default: none.',
     ),
-    retention: field(
-      either(DURATION, FLAG),
+    retention: optionalKey(
+      eitherOf(DURATION, FLAG),
       'How long an ended saga is kept. false: for ever. Default: as the application says.',
     ),
-    redact: field(
-      list(text('card.number')),
+    redact: optionalKey(
+      listOf(textLike('card.number')),
       'Fields of the input and the results that operators never see. Default: none.',
     ),
   }),
-  steps: requiredField(
-    map({ type: 'kinds', what: 'a step', kinds: STEP_KINDS }, STEP_NAME),
+  steps: requiredKey(
+    mapOf({ type: 'kinds', what: 'a step', kinds: STEP_KINDS }, STEP_NAME),
     'The steps by name, in order.',
   ),
 } satisfies Fields;

@@ -41,7 +41,7 @@ export const DURATION = { type: 'duration' } as const;
 export const SCHEMA = { type: 'schema' } as const;
 export const COUNT = { type: 'whole', least: 1 } as const;
 
-export function text(example: string, pattern?: string) {
+export function textLike(example: string, pattern?: string) {
   return { type: 'text', example, ...(pattern !== undefined && { pattern }) } as const;
 }
 
@@ -61,28 +61,28 @@ export function textTemplate(scope: Scope) {
   return { type: 'text-template', scope } as const;
 }
 
-export function list<Of extends Shape>(of: Of, least = 0) {
+export function listOf<Of extends Shape>(of: Of, least = 0) {
   return { type: 'list', of, least } as const;
 }
 
-export function map<Of extends Shape>(of: Of, keys: string) {
+export function mapOf<Of extends Shape>(of: Of, keys: string) {
   return { type: 'map', of, keys } as const;
 }
 
-export function either<const Of extends readonly [Shape, ...Shape[]]>(...of: Of) {
+export function eitherOf<const Of extends readonly [Shape, ...Shape[]]>(...of: Of) {
   return { type: 'either', of } as const;
 }
 
-export function object<Of extends Fields>(fields: Of) {
+export function objectOf<Of extends Fields>(fields: Of) {
   return { type: 'object', fields } as const;
 }
 
 /** A key that may be left out. */
-export function field<S extends Shape>(shape: S, about: string) {
+export function optionalKey<S extends Shape>(shape: S, about: string) {
   return { ...shape, about };
 }
 
-export function requiredField<S extends Shape>(shape: S, about: string) {
+export function requiredKey<S extends Shape>(shape: S, about: string) {
   return { ...shape, about, required: true as const };
 }
 
