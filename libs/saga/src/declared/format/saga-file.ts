@@ -6,7 +6,7 @@ import type { Duration } from '../../definition/options/duration.js';
 import type { Expression } from '../expression/expression.js';
 import type { Template } from '../expression/template.js';
 import type { MessageDefinition } from './call-format.js';
-import type { DECIDING, SIGNAL } from './saga-format.js';
+import type { DECIDING, waitForSignal } from './saga-format.js';
 import type { ReadOf } from './shape.js';
 
 /** A file as `SAGA_SHAPE` reads it. */
@@ -44,7 +44,7 @@ export function callsOf({ steps }: SagaFile): { readonly call: CallFile; readonl
 }
 
 /** A wait for a signal. */
-export type SignalFile = ReadOf<typeof SIGNAL>;
+export type SignalFile = ReadOf<ReturnType<typeof waitForSignal>>;
 
 export interface StepFile
   extends

@@ -114,20 +114,21 @@ const WAIT_TIMEOUT = optionalKey(
   DURATION,
   'The maximum time to wait, after which the step fails. Default: none.',
 );
-/** A wait for a signal, which a reply becomes as well. */
-export const SIGNAL = objectOf({
-  signal: requiredKey(textLike('payment-reply'), 'The name of the signal.'),
-  timeout: WAIT_TIMEOUT,
-  reject: optionalKey(
-    expression(SIGNAL_SCOPE),
-    'true rejects the step: "payload.status = \'declined\'". Default: never.',
-  ),
-  result: optionalKey(expression(SIGNAL_SCOPE), 'The result of the step. Default: the payload.'),
-});
+/** Makes the shape of a wait for a signal. The page of the format lists each shape once, so that each use makes its own. */
+export const waitForSignal = () =>
+  objectOf({
+    signal: requiredKey(textLike('payment-reply'), 'The name of the signal.'),
+    timeout: WAIT_TIMEOUT,
+    reject: optionalKey(
+      expression(SIGNAL_SCOPE),
+      'true rejects the step: "payload.status = \'declined\'". Default: never.',
+    ),
+    result: optionalKey(expression(SIGNAL_SCOPE), 'The result of the step. Default: the payload.'),
+  });
 const MESSAGE = objectOf({
   ...messageFields(MESSAGE_SCOPE),
   reply: optionalKey(
-    SIGNAL,
+    waitForSignal(),
     'Waits for a signal that answers the message, and whose payload is the result. Default: no wait.',
   ),
 });
@@ -155,7 +156,7 @@ export const DECIDING = {
   call: call(STEP_SCOPE),
   message: optionalKey(MESSAGE, 'A message, which is sent if, and only if, the step is stored.'),
   approval: optionalKey(APPROVAL, 'Waits for the approval of an operator.'),
-  waitFor: optionalKey(SIGNAL, 'Waits for a signal.'),
+  waitFor: optionalKey(waitForSignal(), 'Waits for a signal.'),
   subSaga: optionalKey(SUB_SAGA, 'Runs another saga, whose results are the result of the step.'),
   handler: optionalKey(HANDLER, 'Calls a @StepHandler in any process over the same database.'),
 };
