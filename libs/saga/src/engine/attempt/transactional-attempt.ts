@@ -54,7 +54,8 @@ export interface AttemptHost extends ReportKeeper {
 
 export interface TransactionPorts {
   readonly attempts: AttemptRunner;
-  readonly store: Pick<SagaWriters, 'transact'> & Pick<SagaStore, 'edit' | 'isOutage' | 'isTransient'>;
+  readonly transact: SagaWriters['transact'];
+  readonly store: Pick<SagaStore, 'edit' | 'isOutage' | 'isTransient'>;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -89,7 +90,7 @@ export async function attemptInTransaction(
       // Not within the transaction: all who hold a connection would wait for one more of the same pool.
       if (!host.isLeaseSafe || longer > 0) await host.extendLease(longer);
       if (!host.isLeaseSafe) return undefined;
-      const result = await store.transact(async (transaction) => {
+      const result = await ports.transact(async (transaction) => {
         // A transaction can be long in beginning, and is tried again.
         if (!host.isLeaseSafe || attempt.abortedBy) throw new NotNow();
         began = clock.monotonic();

@@ -9,7 +9,7 @@ import type { EngineLog } from '../ports/engine-log.js';
 import type { AttemptWatch, Instrument, MeasuredAttempt } from './instrument.js';
 import { headOf, type NamedSaga, observedChanges, type ObservedSaga } from './observed-changes.js';
 import type { StartResult } from '../ports/saga-store.js';
-import type { NewSaga, StoredSaga } from '../ports/stored-saga.js';
+import type { NewSaga } from '../ports/stored-saga.js';
 import { serializeError } from '../payload/serialize-error.js';
 import { TRACE_TAG } from './trace-context.js';
 
@@ -110,43 +110,19 @@ export class SagaObservers {
   }
 
   ended(
-    watch: AttemptWatch | undefined,
+    watch: AttemptWatch,
     event: SagaEvent,
     brokenOff: boolean,
     abortedBy?: StepAbortedError['trigger'],
   ): void {
-    if (watch) this.safely(() => watch.ended(event, brokenOff, abortedBy));
+    this.safely(() => watch.ended(event, brokenOff, abortedBy));
   }
 
-  checkpointing(checkpoints: number): void {
+  /** Passes a call on to the instrument, if there is one. */
+  measure<Call extends keyof Instrument>(call: Call, ...given: Parameters<Instrument[Call]>): void {
     const { instrument } = this;
-    if (instrument) this.safely(() => instrument.checkpointing(checkpoints));
-  }
-
-  claimed(sagas: readonly StoredSaga[]): void {
-    const { instrument } = this;
-    if (instrument) this.safely(() => instrument.claimed(sagas));
-  }
-
-  claimFailed(error: unknown): void {
-    const { instrument } = this;
-    if (instrument) this.safely(() => instrument.claimFailed(error));
-  }
-
-  relayFailed(error: unknown): void {
-    const { instrument } = this;
-    if (instrument) this.safely(() => instrument.relayFailed(error));
-  }
-
-  leaseLost(saga: StoredSaga): void {
-    const { instrument } = this;
-    if (instrument) this.safely(() => instrument.leaseLost(saga));
-  }
-
-  /** A process has stored what a failover had lost. @param what a saga's start, or its state */
-  putBack(what: 'start' | 'checkpoint', saga: string): void {
-    const { instrument } = this;
-    if (instrument) this.safely(() => instrument.putBack(what, saga));
+    if (instrument)
+      this.safely(() => (instrument[call] as (...given: Parameters<Instrument[Call]>) => unknown)(...given));
   }
 
   private get isObserved(): boolean {

@@ -1,7 +1,7 @@
 import { resolveRetryPolicy } from '../../definition/options/retry-policy.js';
 import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
-import { CALM, gate, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
+import { gate, portsTo, runOf, SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 import type { Checkpoint } from '../ports/checkpoint.js';
 
@@ -28,22 +28,19 @@ describe('what a saga was sent', () => {
       stepOf('won', { after: ['early', 'book'], join: 'any' }),
       reply('late', { after: ['won'] }),
     );
-    const store: SagaRunPorts['store'] = {
-      transact: async (work) => {
-        const checkpoint = await work(undefined as never);
-        staged.open();
-        await committed.passed;
-        written.push(checkpoint);
-        return 'saved';
-      },
-      ...CALM,
+    const transact: SagaRunPorts['transact'] = async (work) => {
+      const checkpoint = await work(undefined as never);
+      staged.open();
+      await committed.passed;
+      written.push(checkpoint);
+      return 'saved';
     };
     const written: Checkpoint[] = [];
     const pendingSignals = async () => {
       arrived.open();
       return [sent(1)];
     };
-    const run = runOf(SAGA, graph, () => 'done', { ...portsTo(written), store, pendingSignals });
+    const run = runOf(SAGA, graph, () => 'done', { ...portsTo(written), transact, pendingSignals });
     const ended = run.advance();
     await staged.passed;
     run.look();

@@ -37,8 +37,8 @@ export interface SagaRunPorts {
   readonly checkpoint: (checkpoint: MadeCheckpoint) => Promise<CheckpointResult>;
   /** The store took so many milliseconds for a checkpoint. */
   readonly answered: (duration: number) => void;
-  readonly store: Pick<SagaWriters, 'transact'> &
-    Pick<SagaStore, 'edit' | 'ended' | 'isOutage' | 'isTransient' | 'refuses'>;
+  readonly transact: SagaWriters['transact'];
+  readonly store: Pick<SagaStore, 'edit' | 'ended' | 'isOutage' | 'isTransient' | 'refuses'>;
   readonly retry: Pick<StoreRetry, 'run'>;
   /** Takes times from a rate limit. */
   readonly reserve: SagaStore['reserve'];

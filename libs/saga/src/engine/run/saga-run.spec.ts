@@ -18,15 +18,12 @@ describe('what a transactional step committed', () => {
     const [staged, committed] = [gate(), gate()];
     const run = runOf(SAGA, graph, () => 'booked', {
       ...portsTo(written),
-      store: {
-        transact: async (work) => {
-          const checkpoint = await work(undefined as never);
-          staged.open();
-          await committed.passed;
-          written.push(checkpoint);
-          return 'saved';
-        },
-        ...CALM,
+      transact: async (work) => {
+        const checkpoint = await work(undefined as never);
+        staged.open();
+        await committed.passed;
+        written.push(checkpoint);
+        return 'saved';
       },
     });
     const ended = run.advance();
@@ -51,7 +48,7 @@ test('a transactional step that ends after the run has given the saga back is ro
     started.open();
     await goesOn.passed;
   };
-  const transact: SagaRunPorts['store']['transact'] = async (work) => {
+  const transact: SagaRunPorts['transact'] = async (work) => {
     try {
       written.push(await work(undefined as never));
       return 'saved';
@@ -59,8 +56,7 @@ test('a transactional step that ends after the run has given the saga back is ro
       rolledBack.open();
     }
   };
-  const store = { transact, ...CALM };
-  const run = runOf(SAGA, graph, book, { ...portsTo(written), store });
+  const run = runOf(SAGA, graph, book, { ...portsTo(written), transact });
   const ended = run.advance();
   await started.passed;
   run.drain();
@@ -89,7 +85,7 @@ test('no step starts that a transaction is about to make unnecessary', async () 
     stepOf('go on', { after: ['slow', 'quick'], join: 'any' }),
   );
   const called: string[] = [];
-  const transact: SagaRunPorts['store']['transact'] = async (work) => {
+  const transact: SagaRunPorts['transact'] = async (work) => {
     await work(undefined as never);
     staged.open();
     await committed.passed;
@@ -104,8 +100,7 @@ test('no step starts that a transaction is about to make unnecessary', async () 
     await saved.passed;
     return 'saved' as const;
   };
-  const store = { transact, ...CALM };
-  const run = runOf(SAGA, graph, invoke, { ...portsTo([]), store, checkpoint });
+  const run = runOf(SAGA, graph, invoke, { ...portsTo([]), transact, checkpoint });
   const ended = run.advance();
   await saving.passed;
   await new Promise((resolve) => setImmediate(resolve));
@@ -124,8 +119,7 @@ test('a checkpoint that may have arrived but cannot be sent again at shutdown is
     tries += 1;
     throw new SagaUnavailableError('It is unknown whether the write was committed.');
   };
-  const store = { transact: undefined as never, ...CALM };
-  const run = runOf(SAGA, sequenceOf(stepOf('book')), () => 'booked', { ...portsTo([]), store, checkpoint });
+  const run = runOf(SAGA, sequenceOf(stepOf('book')), () => 'booked', { ...portsTo([]), checkpoint });
   expect(await run.advance()).toEqual({ type: 'fenced' });
   expect(tries).toBe(1);
 });
@@ -141,7 +135,7 @@ describe('the outcome of a sub-saga', () => {
     const written: Checkpoint[] = [];
     let storedBefore: unknown;
     const bill = () => (storedBefore = written.at(-1)?.state.steps.get('ship')?.status);
-    const store = { ...CALM, transact: undefined as never, ended: async () => [ended] };
+    const store = { ...CALM, ended: async () => [ended] };
     const run = runOf({ ...SAGA, state }, graph, bill, { ...portsTo(written), store });
     expect(await run.advance()).toEqual({ type: 'settled' });
     expect(run.state.status).toBe('completed');
@@ -165,7 +159,8 @@ test('a step starts once what it waited for is recorded, whenever its delay is o
         recorded = state.steps.get('first')?.status ?? 'nothing';
         return 'saved';
       },
-      store: { transact: async () => 'saved', ...CALM },
+      transact: async () => 'saved',
+      store: CALM,
       reserve: async () => ({ times: [], now: 0 }),
       takeSlots: async (_limit, _holder, steps) => steps,
       freeSlots: async () => true,
@@ -199,7 +194,8 @@ test('a delay is recorded before it ends, so that the next worker can see that t
       recorded = state.steps.get('delayed')?.status;
       return 'saved';
     },
-    store: { transact: async () => 'saved', ...CALM },
+    transact: async () => 'saved',
+    store: CALM,
     reserve: async () => ({ times: [], now: 0 }),
     takeSlots: async (_limit, _holder, steps) => steps,
     freeSlots: async () => true,
@@ -265,7 +261,8 @@ test('a cancellation that is found while the start of an at-most-once step is re
   const run = runOf(SAGA, graph, (method) => void called.push(method), {
     attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: () => 0, log }),
     checkpoint: async ({ cancelSeen }) => (cancelSeen ? 'saved' : 'cancelled'),
-    store: { transact: async () => 'saved', ...CALM },
+    transact: async () => 'saved',
+    store: CALM,
     reserve: async () => ({ times: [], now: 0 }),
     takeSlots: async (_limit, _holder, steps) => steps,
     freeSlots: async () => true,
@@ -296,7 +293,7 @@ describe('a run whose lease may have run out', () => {
 
   test('starts no transactional step again whose transaction took too long to start', async () => {
     const called: string[] = [];
-    const transact: SagaRunPorts['store']['transact'] = async (work) => {
+    const transact: SagaRunPorts['transact'] = async (work) => {
       run.leasedAt = old;
       await work(undefined as never);
       return 'saved';
@@ -307,7 +304,7 @@ describe('a run whose lease may have run out', () => {
       (method) => void called.push(method),
       {
         ...portsTo([]),
-        store: { transact, ...CALM },
+        transact,
         renew: async () => {
           run.leasedAt = systemClock.monotonic();
           run.fence();
@@ -385,14 +382,16 @@ test('a transactional step that is cancelled while its transaction begins is not
   const calls: string[] = [];
   const [asked, opens] = [gate(), gate()];
   const graph = sequenceOf(stepOf('book', { transactional: true }));
-  const transact: SagaRunPorts['store']['transact'] = async (work) => {
+  const transact: SagaRunPorts['transact'] = async (work) => {
     asked.open();
     await opens.passed;
     written.push(await work(undefined as never));
     return 'saved';
   };
-  const store = { transact, ...CALM };
-  const run = runOf(SAGA, graph, async (method) => void calls.push(method), { ...portsTo(written), store });
+  const run = runOf(SAGA, graph, async (method) => void calls.push(method), {
+    ...portsTo(written),
+    transact,
+  });
   const ended = run.advance();
   await asked.passed;
   run.cancel('not wanted any more');

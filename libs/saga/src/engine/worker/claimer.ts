@@ -154,7 +154,7 @@ export class Claimer {
       const { sagas, now, nextDueAt, heavy = false, failure } = await this.claimUpTo(limit);
       ports.storeClock.observe(now, askedAt);
       if (failure === undefined) this.trouble.over();
-      if (sagas.length > 0) ports.observers.claimed(sagas);
+      if (sagas.length > 0) ports.observers.measure('claimed', sagas);
       this.moreDue = nextDueAt !== undefined && nextDueAt <= now && sagas.length >= limit;
       for (const saga of sagas) worker.take(saga, askedAt);
       if (ports.storeClock.setBacks !== this.caughtUp) await this.catchUp();
@@ -198,7 +198,7 @@ export class Claimer {
 /** Claims that fail: while they do, no saga that is due runs here. */
 export function claimTrouble(ports: TroublePorts & Pick<ClaimerPorts, 'observers'>): Trouble {
   return new Trouble(
-    { ...ports, count: (error) => ports.observers.claimFailed(error) },
+    { ...ports, count: (error) => ports.observers.measure('claimFailed', error) },
     {
       what: 'Claiming',
       // A claim that returns what this process cannot decode still brings the others.

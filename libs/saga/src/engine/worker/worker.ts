@@ -84,14 +84,7 @@ export class Worker implements ClaimingWorker {
     };
     return {
       ...ports,
-      store: {
-        transact: (work) => writers.transact(work),
-        edit: (target, change) => store.edit(target, change),
-        ended: (ids) => store.ended(ids),
-        isOutage: (error) => store.isOutage(error),
-        isTransient: (error) => store.isTransient(error),
-        refuses: (error) => store.refuses(error),
-      },
+      transact: (work) => writers.transact(work),
       checkpoint: (checkpoint) => writers.checkpoint(checkpoint),
       answered: (duration) => capacity.answered(duration),
       reserve: (limit, attempts) => retry.run(() => store.reserve(limit, attempts)),
@@ -370,7 +363,7 @@ export class Worker implements ClaimingWorker {
   }
 
   private reportLostLease(saga: StoredSaga): void {
-    this.ports.observers.leaseLost(saga);
+    this.ports.observers.measure('leaseLost', saga);
     this.ports.log.debug(`Saga ${saga.id} is now run by another worker`, subjectOf(saga));
   }
 

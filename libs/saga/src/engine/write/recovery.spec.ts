@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
 import { StoreClock } from '../../shared/store-clock.js';
-import { Recovery, type RecoveryPorts } from './recovery.js';
+import type { RecoveryPorts } from './put-back-sagas.js';
+import { Recovery } from './recovery.js';
 
 const WINDOW = 60_000;
 

@@ -198,7 +198,7 @@ export class SagaWriters {
   ): Promise<CheckpointResult[]> {
     const { recent } = this;
     const { store, observers, retry } = this.ports;
-    observers.checkpointing(batch.length);
+    observers.measure('checkpointing', batch.length);
     const results = await retry.reached(() => {
       for (const made of batch) this.afterFailover(made);
       return store.checkpoint(batch, durability);

@@ -112,7 +112,7 @@ export class MessagingDatabase {
     const { coder, log, observers } = this.parts;
     const name = `${hostname()}:${process.pid}:${uuid().slice(0, 8)}`;
     const transport = decodingTransport(settings.transport, coder);
-    const failed = (error: unknown) => observers?.relayFailed(error);
+    const failed = (error: unknown) => observers?.measure('relayFailed', error);
     return new Relay(this.outbox, transport, { ...settings, name }, log, undefined, failed);
   }
 
