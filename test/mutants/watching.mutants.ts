@@ -52,8 +52,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'wait for heartbeats from the start of the attempt, and not from the last one',
-    find: 'const due = (this.attempt.beatAt ?? -Infinity) + this.attempt.heartbeat!;',
-    replace: 'const due = (this.attempt.beatAt === undefined ? 0 : -Infinity) + this.attempt.heartbeat!;',
+    find: 'const due = (attempt.beatAt ?? -Infinity) + interval;',
+    replace: 'const due = (attempt.beatAt === undefined ? 0 : -Infinity) + interval;',
     killers: [simulated, specs('bound-attempt')],
   },
   {
@@ -76,14 +76,14 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'go on with an attempt that sends no heartbeat',
-    find: 'if (due > this.clock.monotonic()) this.look(due); else this.over();',
-    replace: 'this.look(Math.max(due, this.clock.monotonic() + 1_000));',
+    find: 'if (due > clock.monotonic()) expectBeat(due, interval);',
+    replace: 'if (due < Infinity) expectBeat(Math.max(due, clock.monotonic() + 1_000), interval);',
     killers: [simulated, specs('bound-attempt')],
   },
   {
     name: 'send reports while older ones are on their way',
-    find: 'if (!this.isUnsaved || this.sending) return undefined;',
-    replace: 'if (!this.isUnsaved) return undefined;',
+    find: 'if (!this.hasNews || this.sent) return undefined;',
+    replace: 'if (!this.hasNews) return undefined;',
     killers: [simulated, specs('run-reports')],
   },
   {
@@ -100,8 +100,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'store the reports of transactional steps as soon as those of others',
-    find: 'this.isUrgentNews ||= isUrgent;',
-    replace: 'this.isUrgentNews ||= isUrgent || this.isUnsaved;',
+    find: 'this.isUrgent ||= isUrgent;',
+    replace: 'this.isUrgent ||= isUrgent || this.hasNews;',
     killers: [specs('lease-reports')],
   },
   {

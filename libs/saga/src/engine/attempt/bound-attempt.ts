@@ -12,17 +12,25 @@ export function isBounded({ timeout, heartbeat }: StepAttempt): boolean {
  * @returns a function that ends this
  */
 export function boundAttempt(attempt: StepAttempt, clock: Clock, over: () => void): () => void {
-  const { timeout } = attempt;
+  const { timeout, heartbeat } = attempt;
   const end = (error: StepAbortedError): void => {
     attempt.abort(error);
     over();
   };
   const timer = timeout === undefined ? undefined : clock.after(timeout, () => end(timedOut(attempt)));
-  const beats = new HeartbeatWatch(attempt, clock, () => end(withoutHeartbeat(attempt)));
-  beats.start();
+  let beats: Timer | undefined;
+  // One timer at a time, which is not set again at each heartbeat: it looks at the time of the last one when it is over.
+  const expectBeat = (by: number, interval: number): void => {
+    beats = clock.after(by - clock.monotonic(), () => {
+      const due = (attempt.beatAt ?? -Infinity) + interval;
+      if (due > clock.monotonic()) expectBeat(due, interval);
+      else end(withoutHeartbeat(attempt));
+    });
+  };
+  if (heartbeat !== undefined) expectBeat(clock.monotonic() + heartbeat, heartbeat);
   return () => {
     clock.cancel(timer);
-    beats.stop();
+    clock.cancel(beats);
   };
 }
 
@@ -33,33 +41,4 @@ function timedOut({ action, step, timeout }: StepAttempt): StepAbortedError {
 
 function withoutHeartbeat({ step, heartbeat }: StepAttempt): StepAbortedError {
   return new StepAbortedError(`Step '${step}' sent no heartbeat for ${heartbeat} ms`, 'heartbeat');
-}
-
-/** One timer at a time, which is not set again at each heartbeat: it looks at the time of the last one when it is over. */
-class HeartbeatWatch {
-  private timer: Timer | undefined;
-
-  constructor(
-    private readonly attempt: StepAttempt,
-    private readonly clock: Clock,
-    private readonly over: () => void,
-  ) {}
-
-  start(): void {
-    const { heartbeat } = this.attempt;
-    if (heartbeat !== undefined) this.look(this.clock.monotonic() + heartbeat);
-  }
-
-  stop(): void {
-    this.clock.cancel(this.timer);
-  }
-
-  /** @param at monotonic time by which the next heartbeat is due */
-  private look(at: number): void {
-    this.timer = this.clock.after(at - this.clock.monotonic(), () => {
-      const due = (this.attempt.beatAt ?? -Infinity) + this.attempt.heartbeat!;
-      if (due > this.clock.monotonic()) this.look(due);
-      else this.over();
-    });
-  }
 }

@@ -22,9 +22,13 @@ export interface AttemptReport {
  */
 export class RunReports {
   private readonly reports: Map<string, StepReport>;
-  private isUnsaved = false;
-  private isUrgentNews = false;
-  private sending: Sending | undefined;
+  /** Something has been reported since the last `take`. */
+  hasNews = false;
+  /** Some of that is to be stored within a second. */
+  isUrgent = false;
+  /** Resolves when the text that is on its way is stored, or could not be. Undefined: none is on its way. */
+  sent: Promise<void> | undefined;
+  private endSending: () => void = () => undefined;
 
   constructor(stored: string | undefined) {
     this.reports = decodeReports(stored);
@@ -43,8 +47,8 @@ export class RunReports {
   put(key: string, round: number, report: AttemptReport, isUrgent = true): void {
     const { progress, heartbeat } = { ...this.of(key, round), ...report };
     this.reports.set(key, new StepReport(round, progress, heartbeat));
-    this.isUnsaved = true;
-    this.isUrgentNews ||= isUrgent;
+    this.hasNews = true;
+    this.isUrgent ||= isUrgent;
   }
 
   /**
@@ -60,52 +64,27 @@ export class RunReports {
     }
   }
 
-  /** Has something been reported since the last `take`? */
-  get hasNews(): boolean {
-    return this.isUnsaved;
-  }
-
-  /** Is some of it to be stored within a second? */
-  get isUrgent(): boolean {
-    return this.isUrgentNews;
-  }
-
   get isStored(): boolean {
-    return !this.isUnsaved && this.sending === undefined;
-  }
-
-  /** Resolves when the text that is on its way is stored, or could not be. Undefined: none is on its way. */
-  get sent(): Promise<void> | undefined {
-    return this.sending?.ended;
+    return !this.hasNews && this.sent === undefined;
   }
 
   /** The text to store. Undefined: it is stored already, or has to wait for the one that is on its way. */
   take(): string | undefined {
-    if (!this.isUnsaved || this.sending) return undefined;
-    this.isUnsaved = this.isUrgentNews = false;
-    this.sending = new Sending();
+    if (!this.hasNews || this.sent) return undefined;
+    this.hasNews = this.isUrgent = false;
+    this.sent = new Promise((resolve) => (this.endSending = resolve));
     return encodeReports(this.reports);
   }
 
   /** What was taken is stored. */
   stored(): void {
     this.endSending();
+    this.sent = undefined;
   }
 
   /** What was taken could not be stored: the next renewal has it. */
   giveBack(): void {
-    this.isUnsaved = true;
-    this.endSending();
+    this.hasNews = true;
+    this.stored();
   }
-
-  private endSending(): void {
-    this.sending?.end();
-    this.sending = undefined;
-  }
-}
-
-/** A text that is on its way to the store. */
-class Sending {
-  end!: () => void;
-  readonly ended = new Promise<void>((resolve) => (this.end = resolve));
 }
