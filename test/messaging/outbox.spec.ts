@@ -10,7 +10,7 @@ import {
   type SagaMessagingModuleOptions,
 } from '../../libs/saga/src/messaging/index.js';
 import { handling } from '../../libs/saga/src/messaging/handling/handled-message.js';
-import { traceOf } from '../../libs/saga/src/engine/observe/trace-context.js';
+import { partsOf } from '../../libs/saga/src/engine/observe/trace-context.js';
 import { until } from '../support/gate.js';
 import { MemoryBroker } from './support/memory-broker.js';
 import { type MessagingApp, MessagingApps } from './support/messaging-apps.js';
@@ -49,7 +49,7 @@ describe('what is published while a message is handled', () => {
     );
     await until(() => broker.taken.length === 2);
     const spans = broker.taken.map(({ headers }) => headers.traceparent);
-    expect(spans.map(traceOf)).toEqual([TRACE, TRACE]);
+    expect(spans.map((span) => partsOf(span)?.trace)).toEqual([TRACE, TRACE]);
     expect(new Set(spans).size).toBe(2);
   });
 

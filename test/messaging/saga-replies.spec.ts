@@ -4,7 +4,7 @@ import { ClientProxyFactory, Transport } from '@nestjs/microservices';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Saga, SagaModule, SagaService, Step, type StepContext, WaitFor } from '../../libs/saga/src/index.js';
-import { traceOf, traceOfSaga } from '../../libs/saga/src/engine/observe/trace-context.js';
+import { partsOf, traceOfSaga } from '../../libs/saga/src/engine/observe/trace-context.js';
 import {
   DurableEvent,
   DurableMqttServer,
@@ -111,7 +111,7 @@ test('a saga asks a participant over a broker, and goes on with its reply, in on
   expect(outcome).toMatchObject({ status: 'completed', results: { paid: 300 } });
   expect(requests[0]).toMatchObject({ type: 'Charge', key: saga.id, headers: { 'saga-id': saga.id } });
   expect(replies[0]).toMatchObject({ type: 'Charged', key: saga.id, headers: { 'saga-id': saga.id } });
-  const traces = [...requests, ...replies].map(({ headers }) => traceOf(headers.traceparent));
+  const traces = [...requests, ...replies].map(({ headers }) => partsOf(headers.traceparent)?.trace);
   expect(new Set(traces)).toEqual(new Set([traceOfSaga(saga.id)]));
   await orders.close();
   await mqtt.stop();

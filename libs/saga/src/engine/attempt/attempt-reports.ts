@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ProgressReport } from '../../definition/types/contexts.js';
 import { SagaStateError, SagaValidationError, type StepAbortedError } from '../../errors.js';
+import type { Clock } from '../../shared/clock.js';
 import { textOfDiagnostic, textOfProblems } from '../../shared/diagnostic.js';
 import { readObject } from '../../shared/read-object.js';
 import { shown } from '../../shared/shown-value.js';
@@ -48,14 +49,14 @@ export class AttemptReports {
       readonly isTransactional: boolean;
     },
     private readonly keeper: ReportKeeper,
-    private readonly clock: { monotonic(): number; now(): number },
+    private readonly time: { readonly clock: Pick<Clock, 'monotonic'>; readonly now: () => number },
   ) {}
 
   /** @throws SagaValidationError */
   progress(given: ProgressReport): void {
     const report = readProgress(given);
     if (!this.isHeard('progress')) return;
-    const progress: StepProgress = { ...report, at: this.clock.now() };
+    const progress: StepProgress = { ...report, at: this.time.now() };
     this.keeper.keepReport(this.place, { progress }, !this.attempt.isTransactional);
   }
 
@@ -63,8 +64,8 @@ export class AttemptReports {
     this.requireWanted();
     const details = encodePayload(given, 'heartbeat', MOST_DETAILS);
     this.isHeard('heartbeat');
-    this.beatAt = this.clock.monotonic();
-    const heartbeat: StepHeartbeat = { at: this.clock.now(), ...(details !== undefined && { details }) };
+    this.beatAt = this.time.clock.monotonic();
+    const heartbeat: StepHeartbeat = { at: this.time.now(), ...(details !== undefined && { details }) };
     this.keeper.keepReport(this.place, { heartbeat }, !this.attempt.isTransactional);
     const now = performance.now();
     if (now - lastTurn < TURN_INTERVAL) return;

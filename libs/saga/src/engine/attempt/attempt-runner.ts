@@ -123,7 +123,8 @@ export class AttemptRunner {
     const watch = this.watch(probe);
     probe.messages.open(probe.traceparent);
     try {
-      answer = await this.bounded(probe, () => within(watch, () => invoke(probe.method, probe.context())));
+      const callProbe = () => invoke(probe.method, probe.context());
+      answer = await this.bounded(probe, watch ? () => watch.within(callProbe) : callProbe);
       // Here, since it may be a proxy, or a getter that throws.
       if (typeof answer === 'object' && answer !== null && 'done' in answer) done = { result: answer.done };
     } catch (error) {
@@ -272,10 +273,6 @@ export class AttemptRunner {
       return true;
     }
   }
-}
-
-function within<T>(watch: AttemptWatch | undefined, call: () => T): T {
-  return watch ? watch.within(call) : call();
 }
 
 /** The wait that the participant asked for: `retryAfterMs` of the error. */

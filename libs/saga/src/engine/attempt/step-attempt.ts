@@ -89,16 +89,9 @@ export class StepAttempt {
 
   /** As it is measured. */
   measured(): MeasuredAttempt {
-    const { action, saga, method } = this;
-    const { kind, node, index, key } = action;
-    return {
-      saga,
-      step: node.name,
-      index,
-      method,
-      kind,
-      attempt: attemptOf(kind, stepState(this.state, key)),
-    };
+    const { saga, method, number: attempt } = this;
+    const { kind, node, index } = this.action;
+    return { saga, step: node.name, index, method, kind, attempt };
   }
 
   /** The call of the probe for this attempt: the same attempt, with a signal of its own. */
@@ -130,9 +123,7 @@ export class StepAttempt {
 
   /** Made on first use: most steps report nothing. */
   get reports(): AttemptReports {
-    const { clock, now } = this.ports;
-    const time = { monotonic: () => clock.monotonic(), now };
-    return (this.ownReports ??= new AttemptReports(this.reportPlace, this, this.keeper, time));
+    return (this.ownReports ??= new AttemptReports(this.reportPlace, this, this.keeper, this.ports));
   }
 
   /** Monotonic time of its last heartbeat. */

@@ -1,11 +1,11 @@
 import { REDACTED, redact } from '../../shared/redact.js';
 import { type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js';
 import { unicodeEscape } from '../../shared/unicode-escape.js';
-import type { AttemptError, SerializedError } from '../../definition/types/saga-failure.js';
+import type { SerializedError } from '../../definition/types/saga-failure.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import { resultOf } from '../../machine/step-endings.js';
 import { type EngineLog, subjectOf } from '../ports/engine-log.js';
-import type { ObservedSaga } from './observed-changes.js';
+import { latestError, type ObservedSaga } from './observed-changes.js';
 import { permanentlyFailed } from '../operate/operator-edits.js';
 
 /** Shorter values would be found in words that have nothing to do with them. */
@@ -29,7 +29,7 @@ export interface StoppedSaga {
 export function logAttention(stopped: StoppedSaga, showsMessages: boolean, log: EngineLog): void {
   const { saga, state, graph } = stopped;
   const steps = [...new Set(permanentlyFailed({ state }, graph))];
-  const cause = causeOf(state, steps);
+  const cause = latestError(state, steps);
   const shows = showsMessages && graph !== undefined;
   const why = cause && (shows ? `${nameOf(cause)}: ${messageOf(cause, stopped)}` : nameOf(cause));
   const direction = state.heldPhase === 'compensating' ? ', while compensating' : '';
@@ -45,13 +45,6 @@ export function logAttention(stopped: StoppedSaga, showsMessages: boolean, log: 
 
 function skipHint(id: string, [step]: readonly string[]): string {
   return step === undefined ? '' : ` To mark a step as completed manually: npx saga skip ${id} ${step}.`;
-}
-
-/** The latest of the errors that it stopped with. */
-function causeOf(state: SagaState, steps: readonly string[]): SerializedError | undefined {
-  const errors = steps.flatMap((step) => state.steps.get(step)?.errors.at(-1) ?? []);
-  const last = errors.reduce<AttemptError | undefined>((a, b) => (a && a.at >= b.at ? a : b), undefined);
-  return last ?? state.failure?.error;
 }
 
 function nameOf({ name, code }: SerializedError): string {

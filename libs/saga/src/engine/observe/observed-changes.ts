@@ -134,12 +134,17 @@ function waitOf({ wait, attempts: attempt }: StepState) {
 /** What an operator needs to know first. */
 function needOf(state: SagaState): Details<'stuck'> {
   const keys = permanentlyFailed({ state }, undefined);
-  const errors = keys.flatMap((key) => state.steps.get(key)?.errors.at(-1) ?? []);
-  const last = errors.reduce<AttemptError | undefined>((a, b) => (a && a.at >= b.at ? a : b), undefined);
-  const error: SerializedError | undefined = last ? errorOf(last) : state.failure?.error;
+  const error = latestError(state, keys);
   return {
     steps: [...new Set(keys.map(stepOfKey))],
     ...(state.failure && { failure: state.failure }),
     ...(error && { error }),
   };
+}
+
+/** The latest of the errors that these steps, or items, stopped with. */
+export function latestError(state: SagaState, keys: readonly string[]): SerializedError | undefined {
+  const errors = keys.flatMap((key) => state.steps.get(key)?.errors.at(-1) ?? []);
+  const last = errors.reduce<AttemptError | undefined>((a, b) => (a && a.at >= b.at ? a : b), undefined);
+  return last ? errorOf(last) : state.failure?.error;
 }

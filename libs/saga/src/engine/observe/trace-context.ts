@@ -4,17 +4,12 @@ export const TRACEPARENT = 'traceparent';
 /** The tag that a saga's trace is stored as: the `traceparent` of its start, so that it goes on in whichever process. */
 export const TRACE_TAG = TRACEPARENT;
 
-const PATTERN = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
+/** Neither the trace nor the span consists of zeros. */
+const PATTERN = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})/;
 
 /** The trace of a saga, which all its messages belong to: its id without dashes. */
 export function traceOfSaga(sagaId: string): string {
   return sagaId.replaceAll('-', '').toLowerCase();
-}
-
-/** The trace that a `traceparent` belongs to; undefined: it is none. */
-export function traceOf(traceparent: string | undefined): string | undefined {
-  const trace = traceparent === undefined ? undefined : PATTERN.exec(traceparent)?.[1];
-  return trace === undefined || /^0+$/.test(trace) ? undefined : trace;
 }
 
 /**
@@ -35,10 +30,9 @@ export interface TraceParts {
 }
 
 /** Undefined: it is no `traceparent`. */
-export function partsOf(traceparent: string | undefined): TraceParts | undefined {
-  if (traceOf(traceparent) === undefined) return undefined;
-  const [, trace, span, flags] = PATTERN.exec(traceparent!)!;
-  return /^0+$/.test(span!) ? undefined : { trace: trace!, span: span!, flags: flags! };
+export function partsOf(traceparent = ''): TraceParts | undefined {
+  const [, trace, span, flags] = PATTERN.exec(traceparent) ?? [];
+  return trace === undefined ? undefined : { trace, span: span!, flags: flags! };
 }
 
 /**

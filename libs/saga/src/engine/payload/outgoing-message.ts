@@ -5,7 +5,7 @@ import { shown } from '../../shared/shown-value.js';
 import { SagaPayloadError } from '../../errors.js';
 import { encodePayload } from './payload.js';
 import { serializeError } from './serialize-error.js';
-import { isKey, LONGEST_KEY } from './storable-key.js';
+import { isKey, KEY_RULE, LONGEST_KEY } from './storable-key.js';
 
 /** A message as it is stored, but for its id. */
 export interface OutgoingMessage {
@@ -77,10 +77,7 @@ function readable(message: OutboxMessage, what: string): ReadObject<Given> | und
 
 function keyOf(value: unknown, path: string): string {
   if (isKey(value)) return value;
-  return refuse(
-    path,
-    `is ${shown(value)}; give a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`,
-  );
+  return refuse(path, `is ${shown(value)}; give ${KEY_RULE}`);
 }
 
 function headersOf(given: unknown, path: string): Record<string, string> {

@@ -4,6 +4,11 @@ import { shown } from '../../shared/shown-value.js';
 /** Longest correlation id, tag and the like, in characters. */
 export const LONGEST_KEY = 255;
 
+const ruleOf = (longest: number) =>
+  `a string of 1 to ${longest} characters, without NUL or half surrogate pairs`;
+
+export const KEY_RULE = ruleOf(LONGEST_KEY);
+
 /**
  * A key that can be stored and indexed.
  * @param longest in characters
@@ -33,10 +38,7 @@ export function returnedKeyFlaw(key: unknown): string | undefined {
   if (isKey(key, LONGEST_RETURNED_KEY)) return undefined;
   ignoreRejection(key);
   const given = typeof key === 'string' ? `a string of ${key.length} characters` : shown(key);
-  return (
-    `must synchronously return a string of 1 to ${LONGEST_RETURNED_KEY} characters, without NUL or half surrogate ` +
-    `pairs; it returned ${given}`
-  );
+  return `must synchronously return ${ruleOf(LONGEST_RETURNED_KEY)}; it returned ${given}`;
 }
 
 /** @throws TypeError if the function of a limit's key has returned something else than a key */

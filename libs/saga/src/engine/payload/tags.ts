@@ -1,9 +1,8 @@
 import { SagaValidationError } from '../../errors.js';
 import { entriesOf } from '../../shared/entries-of.js';
 import { shown } from '../../shared/shown-value.js';
-import { isKey, LONGEST_KEY } from './storable-key.js';
+import { isKey, KEY_RULE } from './storable-key.js';
 
-export const KEY_RULE = `a string of 1 to ${LONGEST_KEY} characters, without NUL or half surrogate pairs`;
 /** Tags of one saga: each is in its row, in an index, and in every list. */
 const MOST_TAGS = 100;
 export const TAGS_RULE = `an object of at most ${MOST_TAGS} entries, whose keys and values are each ${KEY_RULE}`;

@@ -1,4 +1,4 @@
-import { bindGraph, type BoundGraph } from '../../definition/describe/bind-graph.js';
+import { bindGraph } from '../../definition/describe/bind-graph.js';
 import { diffGraphs } from '../../definition/describe/diff-graphs.js';
 import {
   describedRecordOf,
@@ -101,50 +101,31 @@ export async function driftOf(
   if (!newest) return undefined;
   const { differences, hints } = diffGraphs(newest.graph, recordOf(saga.graph));
   if (differences.length === 0) return undefined;
-  const fits = new FitOfInstances(saga, revisions);
-  await graphs.eachUnfinished(saga.graph, (batch) => batch.forEach((instance) => fits.count(instance)));
-  return { saga, differences, hints, ...fits.result };
-}
-
-/** Counts which instances can go on under the graphs that they started with. */
-class FitOfInstances {
-  private affected = 0;
-  private unaffected = 0;
-  private readonly problems = new Map<string, string>();
-  private readonly bound = new Map<number, BoundGraph>();
-  private readonly newest: number;
-
-  constructor(saga: RunnableSaga, revisions: readonly StoredGraph[]) {
-    for (const { revision, graph } of revisions) this.bound.set(revision, bindGraph(graph, deployedOf(saga)));
-    this.newest = revisions.at(-1)!.revision;
-  }
-
-  count(saga: UnfinishedSaga): void {
-    const { id, graphRevision, state } = saga;
-    if (adoptsGraph(saga)) {
-      this.unaffected += 1;
+  const bound = new Map(
+    revisions.map(({ revision, graph }) => [revision, bindGraph(graph, deployedOf(saga))]),
+  );
+  let [affected, unaffected] = [0, 0];
+  const problems = new Map<string, string>();
+  /** Counts whether an instance can go on under the graph that it started with. */
+  const count = (instance: UnfinishedSaga): void => {
+    const { id, graphRevision, state } = instance;
+    const kept = bound.get(graphRevision ?? newest.revision);
+    const missing = kept && missingCode(kept, state);
+    if (adoptsGraph(instance) || missing?.length === 0) {
+      unaffected += 1;
       return;
     }
-    const bound = this.bound.get(graphRevision ?? this.newest);
-    const needs = bound ? missingCode(bound, state) : [];
-    if (needs.length === 0 && bound) {
-      this.unaffected += 1;
-      return;
-    }
-    this.affected += 1;
-    for (const { problem } of needs) {
-      if (this.problems.size < PROBLEMS_NAMED && !this.problems.has(problem)) this.problems.set(problem, id);
-    }
-  }
-
-  get result(): Pick<Drift, 'affected' | 'unaffected' | 'problems'> {
-    const problems = [...this.problems].map(([problem, id]) => ({ problem, id }));
-    return { affected: this.affected, unaffected: this.unaffected, problems };
-  }
+    affected += 1;
+    for (const { problem } of missing ?? [])
+      if (problems.size < PROBLEMS_NAMED && !problems.has(problem)) problems.set(problem, id);
+  };
+  await graphs.eachUnfinished(saga.graph, (batch) => batch.forEach(count));
+  const named = [...problems].map(([problem, id]) => ({ problem, id }));
+  return { saga, differences, hints, affected, unaffected, problems: named };
 }
 
 function isNewest(record: GraphRecord, newest: StoredGraph | undefined): boolean {
-  return newest !== undefined && textOfGraph(newest.graph) === textOfGraph(record);
+  return newest !== undefined && JSON.stringify(newest.graph) === JSON.stringify(record);
 }
 
 async function storeGraph(
@@ -159,10 +140,6 @@ async function storeGraph(
   // The same structure may have another text: then the row is to say how the code has it now.
   const revision = drift ? newest! + 1 : (newest ?? 1);
   await graphs.put({ name, version, revision, graph: record });
-}
-
-function textOfGraph(graph: GraphRecord): string {
-  return JSON.stringify(graph);
 }
 
 function mendOf({ saga }: Drift): string {

@@ -2,8 +2,8 @@ import type { Type } from '@nestjs/common';
 import { types } from 'node:util';
 import * as kind from '../../definition/options/kinds.js';
 import { type Kind, withDefault } from '../../definition/options/option-reader.js';
-import { isKey, isUuid } from '../../engine/payload/storable-key.js';
-import { KEY_RULE, readTags, TAGS_RULE, type Tags } from '../../engine/payload/tags.js';
+import { isKey, isUuid, KEY_RULE } from '../../engine/payload/storable-key.js';
+import { readTags, TAGS_RULE, type Tags } from '../../engine/payload/tags.js';
 import { PAGE_SIZE } from '../../shared/page-size.js';
 
 // Kinds of values that calls take.
