@@ -11,6 +11,7 @@ import type { Clock } from '../../libs/saga/src/shared/clock.js';
 import { ConnectionGone, ForgetfulDatabase, type LedgerTransaction, partBy } from './forgetful-database.js';
 import { type Dice, Rng } from './rng.js';
 import { SimulatedClock } from './simulated-clock.js';
+import { lockKeyNow } from './started.js';
 import { Life, Timeline } from './timeline.js';
 
 const TROUBLE_UNTIL = 40_000;
@@ -227,12 +228,8 @@ export class ForgettingWorld implements EndOfWorld {
   private start(n: number, type: Type): void {
     const graph = buildSagaGraph(type);
     const id = `${graph.name}-${n}`;
-    const made = newSagaOf(
-      graph,
-      JSON.stringify({ n }),
-      { id, fresh: true, priority: 0, correlationId: id },
-      () => 0,
-    );
+    const given = { id, fresh: true, priority: 0, correlationId: id };
+    const made = newSagaOf(graph, JSON.stringify({ n }), given, () => 0, lockKeyNow(graph, { n }));
     const engine = this.dice.among(this.engines);
     engine.submit(made).then(
       () => this.acknowledged.add(id),

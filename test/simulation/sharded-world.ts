@@ -12,6 +12,7 @@ import { ShardOperator } from './shard-operator.js';
 import { ShardedFleet } from './sharded-fleet.js';
 import { POLL, type ShardedProcess, type SimulatedShard } from './sharded-process.js';
 import { EPOCH } from './simulated-clock.js';
+import { lockKeyNow } from './started.js';
 import { Timeline } from './timeline.js';
 
 const TROUBLE_UNTIL = 120_000;
@@ -116,7 +117,7 @@ export class ShardedWorld implements EndOfWorld {
       const graph = buildSagaGraph(kinds[0]!);
       const of = `rush-${Math.round(timeline.now)}-${n}`;
       const options = { id: `${graph.name}-${of}-0000`, fresh: true, priority: 0, correlationId: of };
-      const saga = newSagaOf(graph, JSON.stringify({ n }), options, () => 0);
+      const saga = newSagaOf(graph, JSON.stringify({ n }), options, () => 0, lockKeyNow(graph, { n }));
       for (let client = 0; client < 2; client += 1) {
         this.waiting += 1;
         timeline.after(dice.int(0, RUSH.within), () => void this.start(saga));
@@ -206,7 +207,7 @@ export class ShardedWorld implements EndOfWorld {
     const id = `${graph.name}-${n}${kind === 'own' ? '-own' : '-0000'}`;
     const correlationId = kind === 'correlated' ? `order-${n}` : undefined;
     const options = { id, fresh: kind !== 'own', priority: 0, correlationId };
-    return newSagaOf(graph, JSON.stringify({ n }), options, () => 0);
+    return newSagaOf(graph, JSON.stringify({ n }), options, () => 0, lockKeyNow(graph, { n }));
   }
 
   /** Again until it is acknowledged, by a process that lives. */

@@ -27,7 +27,7 @@ import { TimeStandsStill, Timeline } from './timeline.js';
 import { checkUnexplained } from './unexplained.js';
 import { finalChecks } from './final-checks.js';
 import { InvariantChecker } from './invariant-checker.js';
-import type { Started } from './started.js';
+import { lockKeyNow, type Started } from './started.js';
 import { Tenants } from './tenants.js';
 import { StepPauser } from './step-pauses.js';
 import { versionsIn } from './versions.js';
@@ -163,8 +163,10 @@ class Simulation {
     const graph = process.graphOf(sagas[start.saga]!, start.isSecond);
     const id = `saga-${start.n}`;
     const of = start.isConflict ? start.n : start.correlationId;
-    const input = JSON.stringify({ n: start.n, of, family: start.family });
-    const made = newSagaOf(graph, input, { ...start, id, fresh: true, tags: undefined }, () => 0);
+    const values = { n: start.n, of, family: start.family };
+    const input = JSON.stringify(values);
+    const fixed = { ...start, id, fresh: true, tags: undefined };
+    const made = newSagaOf(graph, input, fixed, () => 0, lockKeyNow(graph, values));
     if (start.isFatal) this.checker.fatal.add(id);
     const started: Started = { start, id };
     this.started.push(started);
@@ -198,12 +200,14 @@ class Simulation {
   private async startWithin(engine: SagaEngine, manager: EntityManager, id: string): Promise<void> {
     const { sagas, familySagas, chance } = this.scenario;
     const { graph } = chance.for('saga of', id).among(sagas.slice(0, sagas.length - familySagas));
-    const input = JSON.stringify({ n: 0, of: id });
+    const input = { n: 0, of: id };
+    const given = { id, correlationId: id, priority: 0, fresh: true };
     const { step, ...made } = newSagaOf(
       graph,
-      input,
-      { id, correlationId: id, priority: 0, fresh: true },
+      JSON.stringify(input),
+      given,
       () => 0,
+      lockKeyNow(graph, input),
     );
     await engine.submitWithin(manager, { ...made, step });
   }

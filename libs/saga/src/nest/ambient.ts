@@ -2,7 +2,7 @@ import { SagaTransactionError, SagaValidationError } from '../errors.js';
 import * as kind from '../definition/options/kinds.js';
 import { optional, type OptionTable } from '../definition/options/option-reader.js';
 import { shown } from '../shared/shown-value.js';
-import { readTags, TAGS_RULE } from '../engine/payload/tags.js';
+import { tagsToStore, TAGS_RULE } from '../engine/payload/tags.js';
 
 /** What sagas take from the asynchronous context of the application: from AsyncLocalStorage, or a package over it. */
 export interface SagaAmbient {
@@ -39,7 +39,7 @@ export function tagsWith(
 ): Record<string, string> | undefined {
   const found = ambient?.tags?.();
   if (found === undefined) return given;
-  const tags = readTags(found);
+  const tags = tagsToStore(found);
   if (!tags)
     throw new SagaValidationError(`start(): ambient.tags() returned ${shown(found)}; give ${TAGS_RULE}.`);
   return { ...tags, ...given };

@@ -3,7 +3,7 @@ import type { Duration } from '../definition/options/duration.js';
 import type { InputOf } from '../definition/types/contexts.js';
 import { SagaStateError } from '../errors.js';
 import { newSagaOf } from '../engine/operate/new-saga.js';
-import { awaitedLockKeyOf } from '../engine/payload/start-keys.js';
+import { lockKeyOf } from '../engine/payload/start-keys.js';
 import { CALL_RULES } from '../engine/operate/call-rules.js';
 import { checkNamed, operated } from '../engine/operate/operator-calls.js';
 import { encodePayload } from '../engine/payload/payload.js';
@@ -107,7 +107,7 @@ export class SagaService {
     const lockRejects = graph.rejectsWhileLocked;
     const fixed = { id, fresh, correlationId, priority, delay, startAt, tags, lockRejects };
     const now = () => running.engine.now();
-    const lockKey = graph.lockKey && (await awaitedLockKeyOf(graph, text));
+    const lockKey = graph.lockKey && (await lockKeyOf(graph, text));
     const made = newSagaOf(graph, text, fixed, now, lockKey);
     const to = { shard, transaction, input: checked };
     const placed = shards && (await withoutContext(() => shards.place(made, to)));

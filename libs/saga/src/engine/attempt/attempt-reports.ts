@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ProgressReport } from '../../definition/types/contexts.js';
-import { SagaStateError, SagaValidationError, type StepAbortedError } from '../../errors.js';
+import { SagaValidationError, type StepAbortedError } from '../../errors.js';
 import type { Clock } from '../../shared/clock.js';
 import { textOfDiagnostic, textOfProblems } from '../../shared/diagnostic.js';
 import { readObject } from '../../shared/read-object.js';
 import { shown } from '../../shared/shown-value.js';
 import { decodePayload, encodePayload } from '../payload/payload.js';
 import type { StepHeartbeat, StepProgress, StepReport } from '../ports/step-reports.js';
+import { calledOutside } from './step-messages.js';
 
 /** Bytes of the details of a heartbeat: each second they may be written again. */
 export const MOST_DETAILS = 16 * 1_024;
@@ -89,10 +90,7 @@ export class AttemptReports {
   private isHeard(call: string): boolean {
     if (this.attempt.isInProgress) return true;
     if (this.attempt.abortedBy) return false;
-    throw new SagaStateError(
-      `Step '${this.attempt.step}': ${call}() can be called only in a step's method or compensation, before it returns; ` +
-        `not in \`when\` and \`forEach\`, and not in work that continues afterwards.`,
-    );
+    throw calledOutside(`Step '${this.attempt.step}': ${call}()`);
   }
 }
 

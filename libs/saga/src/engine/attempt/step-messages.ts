@@ -65,11 +65,7 @@ export class StepMessages {
   }
 
   private requireOpen(call: string): void {
-    if (!this.isOpen)
-      throw new SagaStateError(
-        `Saga ${this.sagaId}: ${call} can be called only in a step's method or compensation, before it returns; not in ` +
-          `\`when\` and \`forEach\`, and not in work that continues afterwards.`,
-      );
+    if (!this.isOpen) throw calledOutside(`Saga ${this.sagaId}: ${call}`);
   }
 
   private traceparentOf(message: string): string {
@@ -97,4 +93,12 @@ export class StepMessages {
     this.messages = messages;
     this.tagChanges = tagChanges;
   }
+}
+
+/** @param call whose call it is, and its name */
+export function calledOutside(call: string): SagaStateError {
+  return new SagaStateError(
+    `${call} can be called only in a step's method or compensation, before it returns; not in \`when\` and \`forEach\`, ` +
+      `and not in work that continues afterwards.`,
+  );
 }

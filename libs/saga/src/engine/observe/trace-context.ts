@@ -4,7 +4,7 @@ export const TRACEPARENT = 'traceparent';
 /** The tag that a saga's trace is stored as: the `traceparent` of its start, so that it goes on in whichever process. */
 export const TRACE_TAG = TRACEPARENT;
 
-/** Neither the trace nor the span consists of zeros. */
+/** A trace or a span of zeros only is invalid. */
 const PATTERN = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})/;
 
 /** The trace of a saga, which all its messages belong to: its id without dashes. */

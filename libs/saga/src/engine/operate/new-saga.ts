@@ -4,7 +4,7 @@ import { decodePayload } from '../payload/payload.js';
 import { serializeError } from '../payload/serialize-error.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { relationsOf } from '../../machine/graph-relations.js';
-import { checkRateKey, limitKeyOf, lockKeyOf } from '../payload/start-keys.js';
+import { checkRateKey, limitKeyOf } from '../payload/start-keys.js';
 import type { NewSaga } from '../ports/stored-saga.js';
 import { withoutContext } from '../../shared/own-context.js';
 import type { Parts } from '../../shared/parts.js';
@@ -24,7 +24,7 @@ export function newSagaOf(
   input: string | undefined,
   given: Omit<NewSaga, Derived | 'leased'>,
   now: () => number,
-  lockKey = lockKeyOf(graph, input),
+  lockKey: string | undefined,
 ): Omit<NewSaga, 'leased'> {
   const { id, fresh, correlationId, priority, tags, delay, startAt, lockRejects } = given;
   checkRateKey(graph, input);

@@ -59,20 +59,17 @@ export function outgoingMessage(
 type Given = { [K in (typeof PROPERTIES)[number]]?: unknown };
 
 function read(message: OutboxMessage, what: string): Given {
-  const object = readable(message, what);
+  let object: ReadObject<Given> | undefined;
+  try {
+    object = readObject<Given>(message, PROPERTIES);
+  } catch (error) {
+    return refuse(what, `could not be read: ${serializeError((error as UnreadableOption).cause).message}`);
+  }
   if (!object)
     return refuse(what, `is ${shown(message)}; give an object such as { topic: 'orders', payload: { … } }`);
   if (object.flaws.length > 0)
     throw new SagaPayloadError(`${what}: ${textOfProblems(object.flaws.map(textOfDiagnostic))}`, what);
   return object.options;
-}
-
-function readable(message: OutboxMessage, what: string): ReadObject<Given> | undefined {
-  try {
-    return readObject<Given>(message, PROPERTIES);
-  } catch (error) {
-    return refuse(what, `could not be read: ${serializeError((error as UnreadableOption).cause).message}`);
-  }
 }
 
 function keyOf(value: unknown, path: string): string {

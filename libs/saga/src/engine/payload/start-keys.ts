@@ -7,23 +7,11 @@ import { returnedKeyFlaw } from './storable-key.js';
 import { serializeError } from './serialize-error.js';
 
 /**
- * The key of a saga's semantic lock; undefined: it has none.
+ * The key of a saga's semantic lock, which may arrive later; undefined: it has none.
  * @param input in its stored form, which is what the saga's steps will be given
  * @throws SagaValidationError when the saga's function throws, or gives no key
  */
-export function lockKeyOf(graph: SagaGraph, input: string | undefined): string | undefined {
-  const { lockKey } = graph;
-  return lockKey && keyOf(graph, 'lockKey', () => lockKey(decodePayload(input)));
-}
-
-/**
- * The key of a saga's semantic lock, which may arrive later.
- * @throws SagaValidationError as lockKeyOf()
- */
-export async function awaitedLockKeyOf(
-  graph: SagaGraph,
-  input: string | undefined,
-): Promise<string | undefined> {
+export async function lockKeyOf(graph: SagaGraph, input: string | undefined): Promise<string | undefined> {
   const { lockKey } = graph;
   if (!lockKey) return undefined;
   let key: unknown;

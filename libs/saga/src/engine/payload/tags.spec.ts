@@ -1,5 +1,5 @@
 import { SagaValidationError } from '../../errors.js';
-import { addTagChanges, changeTags, readTags } from './tags.js';
+import { addTagChanges, changeTags, tagsToStore } from './tags.js';
 
 const many = (count: number, value: string | null = 'x') =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`tag-${n}`, value] as const));
@@ -31,8 +31,8 @@ describe('changes of tags', () => {
 
 describe('the number of tags of a saga', () => {
   test('is limited where it is started, or found', () => {
-    expect(Object.keys(readTags(many(100))!)).toHaveLength(100);
-    expect(readTags(many(101))).toBeUndefined();
+    expect(Object.keys(tagsToStore(many(100))!)).toHaveLength(100);
+    expect(tagsToStore(many(101))).toBeUndefined();
   });
 
   test('is limited where a method changes them, with those that it has', () => {

@@ -13,7 +13,7 @@ export type Tags = Readonly<Record<string, string>>;
 export type TagChanges = Readonly<Record<string, string | null>>;
 
 /** Tags as they are stored; undefined: they are none. */
-export function readTags(given: unknown): Record<string, string> | undefined {
+export function tagsToStore(given: unknown): Record<string, string> | undefined {
   const entries = entriesOf(given);
   if (!entries?.every((entry): entry is [string, string] => isKey(entry[0]) && isKey(entry[1])))
     return undefined;

@@ -11,7 +11,7 @@ import { newSagaOf } from '../operate/new-saga.js';
 import { requestCancelEdit, undoEdit } from '../operate/operator-edits.js';
 import { resultsText } from '../payload/decode-results.js';
 import { serializeError } from '../payload/serialize-error.js';
-import { awaitedLockKeyOf } from '../payload/start-keys.js';
+import { lockKeyOf } from '../payload/start-keys.js';
 import {
   graphUnknownHere,
   handlerFailure,
@@ -144,7 +144,7 @@ export class RunChildren {
   }
 
   private async ofOwn(graph: SagaGraph, input: string | undefined, given: Parameters<typeof newSagaOf>[2]) {
-    const lockKey = await awaitedLockKeyOf(graph, input);
+    const lockKey = await lockKeyOf(graph, input);
     return newSagaOf(graph, input, given, this.ports.now, lockKey);
   }
 

@@ -6,7 +6,7 @@ import { isolated } from '../../shared/own-context.js';
 import type { StoreClock } from '../../shared/store-clock.js';
 import type { SagaObservers } from '../observe/saga-observers.js';
 import { newSagaOf } from '../operate/new-saga.js';
-import { awaitedLockKeyOf } from '../payload/start-keys.js';
+import { lockKeyOf } from '../payload/start-keys.js';
 import { encodePayload } from '../payload/payload.js';
 import { serializeError } from '../payload/serialize-error.js';
 import type { EngineLog } from '../ports/engine-log.js';
@@ -287,7 +287,7 @@ export class SagaSchedules {
         ...(graph.rejectsWhileLocked && { lockRejects: true as const }),
       },
       () => this.ports.storeClock.now(),
-      await awaitedLockKeyOf(graph, text),
+      await lockKeyOf(graph, text),
     );
     return schedule.overlap === 'queue' ? { ...saga, lockKey: QUEUE_KEY } : saga;
   }
@@ -333,16 +333,18 @@ export function scheduled(graphs: readonly SagaGraph[]): ScheduledGraph[] {
 }
 
 function newSchedule({ name, schedule }: ScheduledGraph, now: number): StoredSchedule {
-  const { cron, timezone, overlap, catchUp, next } = schedule;
-  return { saga: name, cron, timezone, overlap, catchUp, decidedUntil: now, nextAt: next(now) };
+  return { saga: name, ...ruleOf(schedule), decidedUntil: now, nextAt: schedule.next(now) };
 }
 
 /** From another definition of the same schedule: what that had to decide up to then is decided. */
 function redefined(schedule: SagaSchedule, before: StoredSchedule, from: number): StoredSchedule {
-  const { cron, timezone, overlap, catchUp } = schedule;
   const isMoved = !isSameTimes(schedule, before);
   const decidedUntil = isMoved ? Math.max(before.decidedUntil, from) : before.decidedUntil;
-  return { ...before, cron, timezone, overlap, catchUp, decidedUntil, nextAt: schedule.next(decidedUntil) };
+  return { ...before, ...ruleOf(schedule), decidedUntil, nextAt: schedule.next(decidedUntil) };
+}
+
+function ruleOf({ cron, timezone, overlap, catchUp }: SagaSchedule) {
+  return { cron, timezone, overlap, catchUp };
 }
 
 function isAsDefined({ schedule }: ScheduledGraph, stored: StoredSchedule): boolean {

@@ -3,7 +3,7 @@ import { types } from 'node:util';
 import * as kind from '../../definition/options/kinds.js';
 import { type Kind, withDefault } from '../../definition/options/option-reader.js';
 import { isKey, isUuid, KEY_RULE } from '../../engine/payload/storable-key.js';
-import { readTags, TAGS_RULE, type Tags } from '../../engine/payload/tags.js';
+import { tagsToStore, TAGS_RULE, type Tags } from '../../engine/payload/tags.js';
 import { PAGE_SIZE } from '../../shared/page-size.js';
 
 // Kinds of values that calls take.
@@ -19,7 +19,7 @@ export const classOrName = kind.checked<Type | string>(
   `give a class, or ${KEY_RULE}`,
 );
 export const tags: Kind<Record<string, string>, Tags> = {
-  read: (value, option, reader) => readTags(value) ?? reader.refuse(value, option, `give ${TAGS_RULE}`),
+  read: (value, option, reader) => tagsToStore(value) ?? reader.refuse(value, option, `give ${TAGS_RULE}`),
 };
 /** A transaction of any database layer. */
 export const transaction = kind.checked<object>(
