@@ -9,7 +9,7 @@ import { migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import type { SagaMigrationsOptions } from '../../libs/saga/src/store/postgres/schema/saga-migrations.js';
 import { PostgresGraphStore } from '../../libs/saga/src/store/postgres/postgres-graph-store.js';
 import { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
-import { wakeupChannel } from '../../libs/saga/src/store/postgres/connection/wakeup-channel.js';
+import { wakeupChannel } from '../../libs/saga/src/store/postgres/connection/schema-name.js';
 import { sqlOf } from '../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import { partitionedNeeds } from '../../libs/saga/src/store/postgres/setup/needs.js';
 import type { PgClient } from '../../libs/saga/src/store/postgres/connection/pg-types.js';

@@ -20,7 +20,7 @@ import { Outbox, SagaMessagingModule } from '../../../libs/saga/src/messaging/in
 import { SagaTelemetryModule } from '../../../libs/saga/src/telemetry/index.js';
 import { CollectedMetrics } from '../../telemetry/support/collected-metrics.js';
 import { RecordedSpans } from '../../telemetry/support/recorded-spans.js';
-import { wakeupChannel } from '../../../libs/saga/src/store/postgres/connection/wakeup-channel.js';
+import { wakeupChannel } from '../../../libs/saga/src/store/postgres/connection/schema-name.js';
 import { until } from '../../support/gate.js';
 import { type TestApp, TestApps } from '../../support/test-app.js';
 

@@ -12,7 +12,7 @@ import { SagaUpgrades } from '../engine/versions/saga-upgrades.js';
 import { codedSagaStore } from '../store/coded/coded-saga-store.js';
 import { PostgresCleanup } from '../store/postgres/cleanup/postgres-cleanup.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
-import { wakeupChannel } from '../store/postgres/connection/wakeup-channel.js';
+import { wakeupChannel } from '../store/postgres/connection/schema-name.js';
 import { PostgresSagaStore } from '../store/postgres/postgres-saga-store.js';
 import { FinishedIndex } from '../store/postgres/setup/finished-index.js';
 import { EngineSql } from '../store/postgres/connection/engine-sql.js';

@@ -7,7 +7,7 @@ import type { Coder } from '../../store/coded/coder.js';
 import { EngineSql } from '../../store/postgres/connection/engine-sql.js';
 import { ListenWakeup } from '../../store/postgres/connection/listen-wakeup.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
-import { wakeupChannel } from '../../store/postgres/connection/wakeup-channel.js';
+import { wakeupChannel } from '../../store/postgres/connection/schema-name.js';
 import { PostgresInbox } from '../../store/postgres/outbox/postgres-inbox.js';
 import type { PostgresOutbox } from '../../store/postgres/outbox/postgres-outbox.js';
 import { prepareTables } from '../../store/postgres/setup/migrate.js';

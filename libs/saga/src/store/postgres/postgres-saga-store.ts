@@ -59,7 +59,7 @@ import { toStoredSaga } from './read/stored-saga-row.js';
 import { sendWithin } from './connection/transaction-watch.js';
 import { isOutage, isTransientError, refusesData } from './connection/transient-errors.js';
 import { isUuid } from '../../engine/payload/storable-key.js';
-import { wakeupChannel } from './connection/wakeup-channel.js';
+import { wakeupChannel } from './connection/schema-name.js';
 
 /** A search may take this many times as long as other statements. */
 const FIND_PATIENCE = 6;

@@ -1,5 +1,5 @@
 import type { JoinedTransaction, TransactionOpener, SagaDatabase, StatementLogger } from './saga-database.js';
-import { atOwnLevel, type Isolation, isolationOf, OpenTransaction } from './isolation.js';
+import { BEGIN, IS_PLAIN, type Isolation, isolationOf } from './isolation.js';
 import { OWN_TYPES } from './own-types.js';
 import type { PgClient, PgPool, ReleaseClient } from './pg-types.js';
 import { withoutParameters } from './redact-message.js';
@@ -21,7 +21,6 @@ export class EngineSql implements Sql {
     this.logger = logger;
     this.watchdog = watchdogOf(pool);
     this.isolation = isolationOf(pool);
-    surviveLostConnections(pool);
   }
 
   async query<Rows = unknown>(text: string, parameters?: unknown[]): Promise<Rows> {
@@ -47,7 +46,8 @@ export class EngineSql implements Sql {
   async transaction<T>(work: (sql: EngineConnection) => Promise<T>): Promise<T> {
     const connection = await this.connect();
     try {
-      await connection.query('START TRANSACTION');
+      connection.isInTransaction = true;
+      await connection.query(BEGIN);
       const result = await work(connection);
       await connection.query('COMMIT');
       return result;
@@ -83,7 +83,8 @@ export class EngineSql implements Sql {
 export class EngineConnection implements JoinedTransaction {
   /** The statements of this connection may take this many times as long. */
   timeoutFactor = 1;
-  private readonly open = new OpenTransaction();
+  /** The statements of this connection are part of one transaction, which has named its level. */
+  isInTransaction = false;
   private isReleased = false;
   /** Why the connection is not used again. */
   private failure: Error | undefined;
@@ -132,28 +133,9 @@ export class EngineConnection implements JoinedTransaction {
 
   private send(text: string, values: unknown[] | undefined): Promise<{ rows: unknown[] }> {
     const { watchdog, isolation } = this.sql;
-    const statement = { text: atOwnLevel(text), values, types: OWN_TYPES };
+    const statement = { text, values, types: OWN_TYPES };
     const send = () => watchdog.watch(this.client, this.client.query(statement), this.timeoutFactor);
-    return this.open.isAlone(text) ? isolation.alone(this.client, watchdog, send) : send();
+    const isAlone = !this.isInTransaction && IS_PLAIN.test(text);
+    return isAlone ? isolation.alone(this.client, watchdog, send) : send();
   }
-}
-
-/** The pools that survive lost connections. */
-const survivingPools = new WeakSet<PgPool>();
-
-/**
- * Keeps the process alive when connections are lost. A pool of pg that nothing listens to ends it when the server closes a
- * connection that is idle. And those who take a connection may listen for its errors only a moment later: an error that comes
- * in between would find no listener.
- */
-function surviveLostConnections(pool: PgPool): void {
-  if (survivingPools.has(pool)) return;
-  survivingPools.add(pool);
-  pool.on('error', () => undefined);
-  const surviving = new WeakSet<PgClient>();
-  pool.on('acquire', (client) => {
-    if (surviving.has(client)) return;
-    surviving.add(client);
-    client.on('error', () => undefined);
-  });
 }

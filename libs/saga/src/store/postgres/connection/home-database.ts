@@ -1,5 +1,5 @@
 import { SagaTransactionError } from '../../../errors.js';
-import type { PgClient, PgPool } from './pg-types.js';
+import { onePerPool, type PgClient, type PgPool } from './pg-types.js';
 import type { Sql } from './sql.js';
 import { concernsStatement } from './transient-errors.js';
 
@@ -64,11 +64,4 @@ export class HomeDatabase {
   }
 }
 
-const ofPools = new WeakMap<PgPool, HomeDatabase>();
-
-/** One for each pool. */
-export function homeOf(pool: PgPool): HomeDatabase {
-  const home = ofPools.get(pool) ?? new HomeDatabase(pool);
-  ofPools.set(pool, home);
-  return home;
-}
+export const homeOf = onePerPool((pool) => new HomeDatabase(pool));

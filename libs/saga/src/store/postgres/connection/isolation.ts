@@ -1,10 +1,11 @@
-import type { StatementWatch, PgClient, PgPool } from './pg-types.js';
+import { onePerPool, type PgClient, type StatementWatch } from './pg-types.js';
 import { IS_RAISED, NOT_READ_COMMITTED } from '../schema/functions/raised-isolation.js';
 
 /** serialization_failure: no statement of ours meets it at READ COMMITTED, but for rows that move between partitions. */
 const SERIALIZATION_FAILURE = '40001';
 
-const BEGIN = 'START TRANSACTION ISOLATION LEVEL READ COMMITTED';
+/** Begins a transaction of the engine. */
+export const BEGIN = 'START TRANSACTION ISOLATION LEVEL READ COMMITTED';
 
 /**
  * The level at which the engine's own statements run. They are written for READ COMMITTED: under a lock they look again,
@@ -57,29 +58,7 @@ async function inTransaction<T>(
   }
 }
 
-/** What begins a transaction, naming the level; any other statement as it is. */
-export const atOwnLevel = (text: string): string => (text === 'START TRANSACTION' ? BEGIN : text);
-
 /** Statements that can be part of a transaction: not those that make indexes CONCURRENTLY, or are about the session. */
-const IS_PLAIN = /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i;
+export const IS_PLAIN = /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i;
 
-/** Whether the statements of a connection are part of a transaction, going by what is sent on it. */
-export class OpenTransaction {
-  private isOpen = false;
-
-  /** @returns is this a statement by itself, that its level matters to? */
-  isAlone(text: string): boolean {
-    if (/^START TRANSACTION/.test(text)) this.isOpen = true;
-    else if (/^(COMMIT|ROLLBACK)$/.test(text)) this.isOpen = false;
-    return !this.isOpen && IS_PLAIN.test(text);
-  }
-}
-
-const ofPools = new WeakMap<PgPool, Isolation>();
-
-/** One for each pool. */
-export function isolationOf(pool: PgPool): Isolation {
-  const isolation = ofPools.get(pool) ?? new Isolation();
-  ofPools.set(pool, isolation);
-  return isolation;
-}
+export const isolationOf = onePerPool(() => new Isolation());

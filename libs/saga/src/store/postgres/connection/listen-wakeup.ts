@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { EngineLog } from '../../../engine/ports/engine-log.js';
 import type { Wakeup, WakeupMessage } from '../../../engine/ports/wakeup.js';
 import { transientWait } from '../../../shared/transient-wait.js';
-import { watchdogOf } from './statement-watchdog.js';
+import { type StatementWatchdog, watchdogOf } from './statement-watchdog.js';
 import type { PgClient, PgPool } from './pg-types.js';
 
 /** Announcements are gathered this long (ms): under load, a hint a batch is enough, and NOTIFY serialises commits. */
@@ -33,6 +33,7 @@ export class ListenWakeup implements Wakeup {
   /** Counts the tests of this connection that were sent and not received. */
   private unheard = 0;
   private isEchoSent = false;
+  private readonly watchdog: StatementWatchdog;
 
   constructor(
     private readonly pool: PgPool,
@@ -41,7 +42,9 @@ export class ListenWakeup implements Wakeup {
     private readonly log: EngineLog,
     /** Milliseconds between two heartbeats. */
     private readonly pulse: number = HEARTBEAT,
-  ) {}
+  ) {
+    this.watchdog = watchdogOf(pool);
+  }
 
   async start(onMessage: (message: WakeupMessage) => void): Promise<void> {
     this.onMessage = onMessage;
@@ -69,10 +72,7 @@ export class ListenWakeup implements Wakeup {
     }
     const { client } = this;
     this.client = undefined;
-    if (client)
-      await watchdogOf(this.pool)
-        .watch(client, client.end())
-        .catch(() => undefined);
+    if (client) await this.watchdog.watch(client, client.end()).catch(() => undefined);
   }
 
   private async connect(): Promise<void> {
@@ -88,10 +88,9 @@ export class ListenWakeup implements Wakeup {
       const message = parse(payload ?? '');
       if (message) this.onMessage(message);
     });
-    const watchdog = watchdogOf(this.pool);
     try {
-      await watchdog.watch(client, client.connect());
-      await watchdog.watch(client, client.query(`LISTEN "${this.channel}"`));
+      await this.watchdog.watch(client, client.connect());
+      await this.watchdog.watch(client, client.query(`LISTEN "${this.channel}"`));
       if (this.stopped) return void (await client.end());
       this.unheard = 0;
       await this.sayToItself();
@@ -110,15 +109,13 @@ export class ListenWakeup implements Wakeup {
   private beatLater(client: PgClient): void {
     this.heartbeat = setTimeout(() => {
       if (client !== this.client) return;
-      watchdogOf(this.pool)
-        .watch(client, client.query('SELECT 1'))
-        .then(
-          () => {
-            if (!this.listening) this.testAgain();
-            this.beatLater(client);
-          },
-          () => this.lost(client),
-        );
+      this.watchdog.watch(client, client.query('SELECT 1')).then(
+        () => {
+          if (!this.listening) this.testAgain();
+          this.beatLater(client);
+        },
+        () => this.lost(client),
+      );
     }, this.pulse);
     this.heartbeat.unref();
   }

@@ -24,14 +24,15 @@ export class PgDatabase extends PoolDatabase<PoolClient> {
 
 /** By what a pool can do: there may be several copies of pg. */
 export function isPool(value: unknown): value is PgPool {
-  if (typeof value !== 'object' || value === null) return false;
-  const { connect, on, Client, options } = value as Record<string, unknown>;
-  return [connect, on, Client].every((part) => typeof part === 'function') && typeof options === 'object';
+  return can(value, 'connect', 'on', 'Client') && typeof (value as Partial<PgPool>).options === 'object';
 }
 
 /** By what a client can do: there may be several copies of pg. */
 export function isClient(value: unknown): value is PgClient {
+  return can(value, 'query', 'connect', 'getTypeParser');
+}
+
+function can(value: unknown, ...names: string[]): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  const { query, connect, getTypeParser } = value as Record<string, unknown>;
-  return [query, connect, getTypeParser].every((method) => typeof method === 'function');
+  return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 }

@@ -70,3 +70,13 @@ export interface StatementWatch {
   /** @param timeoutFactor in bounds */
   watch<T>(client: PgClient, answer: Promise<T>, timeoutFactor?: number): Promise<T>;
 }
+
+/** Returns a function that makes one value for each pool, when it is asked for first. */
+export function onePerPool<T>(make: (pool: PgPool) => T): (pool: PgPool) => T {
+  const made = new WeakMap<PgPool, T>();
+  return (pool) => {
+    const value = made.get(pool) ?? make(pool);
+    made.set(pool, value);
+    return value;
+  };
+}

@@ -23,3 +23,8 @@ export const schemaName: Kind<string> = {
     return void reader.report(`${option} '${value}' is reserved by PostgreSQL`, 'give another name');
   },
 };
+
+/** The channel on which processes that share a schema wake each other. */
+export function wakeupChannel(schema: string): string {
+  return `${schema}_wakeup`;
+}

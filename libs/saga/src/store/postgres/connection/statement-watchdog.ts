@@ -1,7 +1,7 @@
 import { SagaUnavailableError } from '../../../errors.js';
 import { isolationOf } from './isolation.js';
 import { OWN_TYPES } from './own-types.js';
-import type { PgClient, PgPool, PgStatement, TakeClient } from './pg-types.js';
+import { onePerPool, type PgClient, type PgPool, type PgStatement, type TakeClient } from './pg-types.js';
 import { TimelineGuard } from './timeline-guard.js';
 import { asEngineFailure, asUnreached } from './transient-errors.js';
 
@@ -205,13 +205,24 @@ function promoted(): Error {
   return new Error('Connection terminated: a standby was promoted');
 }
 
-const ofPools = new WeakMap<PgPool, StatementWatchdog>();
+export const watchdogOf = onePerPool((pool) => {
+  surviveLostConnections(pool);
+  return new StatementWatchdog(pool);
+});
 
-/** One for each pool. */
-export function watchdogOf(pool: PgPool): StatementWatchdog {
-  const watchdog = ofPools.get(pool) ?? new StatementWatchdog(pool);
-  ofPools.set(pool, watchdog);
-  return watchdog;
+/**
+ * Keeps the process alive when connections are lost. A pool of pg that nothing listens to ends it when the server closes a
+ * connection that is idle. And those who take a connection may listen for its errors only a moment later: an error that comes
+ * in between would find no listener.
+ */
+function surviveLostConnections(pool: PgPool): void {
+  pool.on('error', () => undefined);
+  const surviving = new WeakSet<PgClient>();
+  pool.on('acquire', (client) => {
+    if (surviving.has(client)) return;
+    surviving.add(client);
+    client.on('error', () => undefined);
+  });
 }
 
 /** As if the network had said so: `end()` would wait for the other side. */

@@ -1,4 +1,4 @@
-import type { PgPool } from './pg-types.js';
+import { onePerPool } from './pg-types.js';
 
 /**
  * Keeps one connection of a pool free of the transactions of steps. Before such a transaction commits, it waits for a
@@ -28,14 +28,8 @@ class ConnectionReserve {
   }
 }
 
-const reserves = new WeakMap<PgPool, ConnectionReserve>();
-
 /** The reserve of a pool. Shards of one database share the pool, and so the reserve. */
-export function reserveOf(pool: PgPool): ConnectionReserve {
-  const reserve = reserves.get(pool) ?? new ConnectionReserve(pool.options.max);
-  reserves.set(pool, reserve);
-  return reserve;
-}
+export const reserveOf = onePerPool((pool) => new ConnectionReserve(pool.options.max));
 
 /** Connections on which the transaction of a step is open, with the schema of its saga. */
 const schemas = new WeakMap<object, string>();

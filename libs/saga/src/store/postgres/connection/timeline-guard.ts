@@ -29,16 +29,12 @@ export class TimelineGuard {
   /** A server of these connections was a primary. */
   private hasPrimary = false;
   private off: Error | undefined;
-  private promotions = 0;
+  /** How many promotions were noticed. With each, commits may be gone that the server before had acknowledged. */
+  era = 0;
   /** When a promotion was last noticed, in monotonic ms. */
   lastPromotionAt = -Infinity;
   private readonly admitted = new WeakMap<PgClient, number>();
   private readonly reporters: ((cause: Error) => void)[] = [];
-
-  /** How many promotions were noticed. With each, commits may be gone that the server before had acknowledged. */
-  get era(): number {
-    return this.promotions;
-  }
 
   /** Off: the server cannot tell its timeline, so that a promotion is not noticed, and nothing is put back after it. */
   get state(): 'on' | 'off' {
@@ -53,7 +49,7 @@ export class TimelineGuard {
 
   /** True: the connection may be used without a question. */
   knows(client: PgClient): boolean {
-    return this.admitted.get(client) === this.promotions;
+    return this.admitted.get(client) === this.era;
   }
 
   /**
@@ -68,7 +64,7 @@ export class TimelineGuard {
     }
     this.hasPrimary = true;
     if (!this.off) await this.compare(client);
-    this.admitted.set(client, this.promotions);
+    this.admitted.set(client, this.era);
   }
 
   private async compare(client: PgClient): Promise<void> {
@@ -88,7 +84,7 @@ export class TimelineGuard {
     if (cluster === this.cluster && timeline === this.timeline) return;
     [this.cluster, this.timeline] = [cluster, timeline];
     if (isFirst) return;
-    this.promotions += 1;
+    this.era += 1;
     this.lastPromotionAt = performance.now();
   }
 }

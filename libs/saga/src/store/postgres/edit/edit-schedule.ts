@@ -9,6 +9,7 @@ import {
   withStarted,
   withStatus,
 } from '../../../engine/ports/stored-schedule.js';
+import { withoutNulls } from '../read/without-nulls.js';
 import type { Statements } from '../statements.js';
 
 export interface ScheduleRow {
@@ -80,11 +81,9 @@ export function toStoredSchedule(row: ScheduleRow, status = row.last_status ?? u
     },
     ...{ decidedUntil: row.decided_until, nextAt: row.next_at },
     ...(paused_at !== null && {
-      paused: {
-        at: paused_at,
-        ...(paused_by !== null && { by: paused_by }),
-        ...(pause_reason !== null && { reason: pause_reason }),
-      },
+      paused: withoutNulls<NonNullable<StoredSchedule['paused']>>({
+        ...{ at: paused_at, by: paused_by, reason: pause_reason },
+      }),
     }),
     ...(last_saga !== null && {
       last: { id: last_saga, at: last_at!, triggered: row.last_triggered!, ...(status && { status }) },

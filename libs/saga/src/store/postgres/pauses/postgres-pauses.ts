@@ -4,6 +4,7 @@ import type {
   StoredStepPause,
   WhoAndWhy,
 } from '../../../engine/ports/step-pause.js';
+import { withoutNulls } from '../read/without-nulls.js';
 import type { Statements } from '../statements.js';
 
 /** Sagas that are made due by one statement, at most. */
@@ -80,13 +81,10 @@ function toStoredPause(row: PauseRow): StoredStepPause {
   const { saga, step, paused_at, resumed_at, woken } = row;
   return {
     ...{ saga: saga!, step, isOver: woken },
-    paused: { at: paused_at, ...whoAndWhy(row.paused_by, row.pause_reason) },
-    ...(resumed_at !== null && {
-      resumed: { at: resumed_at, ...whoAndWhy(row.resumed_by, row.resume_reason) },
-    }),
+    paused: changeOf(paused_at, row.paused_by, row.pause_reason),
+    ...(resumed_at !== null && { resumed: changeOf(resumed_at, row.resumed_by, row.resume_reason) }),
   };
 }
 
-function whoAndWhy(by: string | null, reason: string | null): WhoAndWhy {
-  return { ...(by !== null && { by }), ...(reason !== null && { reason }) };
-}
+const changeOf = (at: number, by: string | null, reason: string | null) =>
+  withoutNulls<WhoAndWhy & { readonly at: number }>({ at, by, reason });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { wakeupChannel } from '../connection/wakeup-channel.js';
+import { wakeupChannel } from '../connection/schema-name.js';
 
 /** How the comment of a table begins that a migration marks. */
 const MARK = 'nestjs-durable-saga';

@@ -3,7 +3,7 @@ import { publishFunction } from './functions/publish.function.js';
 import { relayFunctions } from './functions/relay.function.js';
 import { ORDER_COLUMNS } from './functions/relay-order.js';
 import { LANES } from '../outbox/postgres-outbox.js';
-import { wakeupChannel } from '../connection/wakeup-channel.js';
+import { wakeupChannel } from '../connection/schema-name.js';
 
 /**
  * The statements that create the outbox and the inbox, which participants without sagas have as well. Idempotent, so that it may be applied by

@@ -26,7 +26,7 @@ import { limitTables } from './tables/limits.table.js';
 import { partTables } from './tables/parts-of-sagas.table.js';
 import { scheduleAndPauseTables } from './tables/schedules-and-pauses.table.js';
 import { shardTables } from './tables/shards.table.js';
-import { wakeupChannel } from '../connection/wakeup-channel.js';
+import { wakeupChannel } from '../connection/schema-name.js';
 
 /**
  * The statements that create the first tables and functions. Idempotent, so that this module and users' own runs may apply
