@@ -132,8 +132,8 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let the shards of one pool take its last connection for steps',
-    find: 'const reserve = reserves.get(pool) ?? new ConnectionReserve(pool.options.max);',
-    replace: 'const reserve = new ConnectionReserve(pool.options.max);',
+    find: 'onePerPool((pool) => new ConnectionReserve(pool.options.max));',
+    replace: '(pool: { options: { max: number } }) => new ConnectionReserve(pool.options.max);',
     killers: schemas,
   },
   {
