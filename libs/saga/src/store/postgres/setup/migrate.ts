@@ -1,11 +1,15 @@
 import { SagaConfigurationError } from '../../../errors.js';
 import type { EngineSql } from '../connection/engine-sql.js';
+import type { StatementLogger } from '../connection/saga-database.js';
+import type { Sql } from '../connection/sql.js';
 import { checkServer } from './check-server.js';
-import { findParts, requireSameBuild } from './find-parts.js';
+import { findParts, requireParts, requireSameBuild } from './find-parts.js';
 import { disableTimeouts } from './disable-timeouts.js';
-import { type Needs, SAGA_NEEDS } from './needs.js';
-import { createMigrationTable, migrationTable, runMigrations, timeOf } from './run-migrations.js';
+import { type Needs, SAGA_NEEDS, type SagaMigration } from './needs.js';
 import { waitForPromotion } from './wait-for-promotion.js';
+
+/** TypeORM's name for the primary key of a table of migrations, which is a hash of the table's name. */
+const PRIMARY_KEY = 'PK_3043fc6b8af7c99b8b98830094f';
 
 /** "saga" in ASCII: one key for all processes and schemas; migrations are rare, so they may wait for each other. */
 export const MIGRATION_LOCK = 0x73616761;
@@ -40,6 +44,55 @@ export async function migrate(sql: EngineSql, schema: string, needs: Needs = SAG
     }
     throw error;
   }
+}
+
+/** The table that lists the applied migrations of a schema. */
+const migrationTable = (schema: string): string => `"${schema}"."migration"`;
+
+const MIGRATION_COLUMNS =
+  `"id" SERIAL NOT NULL, "timestamp" bigint NOT NULL, "name" character varying NOT NULL, ` +
+  `CONSTRAINT "${PRIMARY_KEY}" PRIMARY KEY ("id")`;
+
+/**
+ * Applies the migrations of a schema that its table `migration` does not list, in one transaction of the caller's. The
+ * table and its rows are those of TypeORM's own migrations, so that either can go on where the other stopped.
+ * @returns the names of those that it applied
+ * @throws SagaConfigurationError if another build made the schema, or if it lacks what its migrations have made
+ */
+async function runMigrations(
+  sql: Sql,
+  schema: string,
+  needs: Needs,
+  logger?: StatementLogger,
+): Promise<string[]> {
+  const table = migrationTable(schema);
+  // Not IF NOT EXISTS, which requires the right to create it even if it exists.
+  const [{ exists }] = await sql.query<[{ exists: boolean }]>(
+    'SELECT to_regclass($1) IS NOT NULL AS exists',
+    [table],
+  );
+  if (!exists) await sql.query(`CREATE TABLE ${table} (${MIGRATION_COLUMNS})`);
+  const found = await findParts(sql, schema, needs, `ARRAY(SELECT name::text FROM ${table})`);
+  requireSameBuild(schema, needs, found, ({ name }) => found.applied.includes(name));
+  const pending = needs
+    .migrationsOf(schema)
+    .filter(({ name }) => !found.applied.includes(name))
+    .sort((one, other) => timeOf(one) - timeOf(other));
+  for (const migration of pending) {
+    await migration.up(sql);
+    await sql.query(`INSERT INTO ${table} ("timestamp", "name") VALUES ($1, $2)`, [
+      timeOf(migration),
+      migration.name,
+    ]);
+    logger?.logMigration?.(`Migration ${migration.name} has been executed successfully.`);
+  }
+  requireParts(schema, pending.length === 0 ? found : await findParts(sql, schema, needs));
+  return pending.map(({ name }) => name);
+}
+
+/** The time by which TypeORM orders the migration, in ms. */
+function timeOf({ name }: SagaMigration): number {
+  return Number(name.slice(-13));
 }
 
 /** With `migrate: false`: is everything there? */
@@ -112,7 +165,7 @@ export async function migrationScript(schema: string, needs: Needs = SAGA_NEEDS)
     '-- Run this text in one transaction.',
     `DO $lock$ BEGIN PERFORM pg_advisory_xact_lock(${MIGRATION_LOCK}); END $lock$;`,
     `CREATE SCHEMA IF NOT EXISTS "${schema}";`,
-    `${createMigrationTable(table, { ifNotExists: true })};`,
+    `CREATE TABLE IF NOT EXISTS ${table} (${MIGRATION_COLUMNS});`,
   ];
   for (const migration of needs.migrationsOf(schema)) {
     const { name } = migration;
