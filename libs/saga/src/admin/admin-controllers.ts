@@ -1,12 +1,23 @@
 import {
+  type CallHandler,
   type CanActivate,
+  Catch,
   Controller,
+  type ExecutionContext,
+  HttpException,
+  Injectable,
+  type NestInterceptor,
   type Type,
   UseFilters,
   UseGuards,
   UseInterceptors,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
+import { BaseExceptionFilter } from '@nestjs/core';
+import { catchError, type Observable, throwError } from 'rxjs';
+import { SagaUnavailableError } from '../errors.js';
+import { SagaErrorFilter } from '../nest/saga-error.filter.js';
+import { isOutage } from '../store/postgres/connection/transient-errors.js';
 import { AdminActionsController } from './controllers/actions.controller.js';
 import { AdminBulkController } from './controllers/bulk.controller.js';
 import { AdminDashboardController } from './controllers/dashboard.controller.js';
@@ -16,9 +27,7 @@ import { AdminSagasController } from './controllers/sagas.controller.js';
 import { AdminSchedulesController } from './controllers/schedules.controller.js';
 import { AdminStartController } from './controllers/start.controller.js';
 import { AdminTasksController } from './controllers/tasks.controller.js';
-import { SagaErrorFilter } from '../nest/saga-error.filter.js';
 import { SameSiteGuard } from './same-site.guard.js';
-import { HttpExceptionFilter, UnavailableInterceptor } from './error-answers.js';
 
 /** Below the admin's path. */
 const API: readonly (readonly [string, Type])[] = [
@@ -50,3 +59,28 @@ export function adminControllers(
     return controller;
   });
 }
+
+/** Answers 503 if the database cannot be reached, instead of 500. */
+@Injectable()
+export class UnavailableInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(
+      catchError((error: unknown) =>
+        throwError(() =>
+          isOutage(error)
+            ? new SagaUnavailableError('The database cannot be reached at the moment. Try again later.', {
+                cause: error,
+              })
+            : error,
+        ),
+      ),
+    );
+  }
+}
+
+/**
+ * Answers with the status of an exception, of guards too. A filter of the controllers comes before those of the
+ * application, which may answer every exception with 500.
+ */
+@Catch(HttpException)
+export class HttpExceptionFilter extends BaseExceptionFilter<HttpException> {}

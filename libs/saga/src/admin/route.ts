@@ -2,7 +2,7 @@ import { applyDecorators, Header, HttpCode, Inject, type Type } from '@nestjs/co
 import { AdminAccess } from './admin-access.js';
 import { AdminRuntime } from './admin.runtime.js';
 import { dto, field, swagger } from './api-docs.js';
-import type { QueryTable } from './query.js';
+import type { QueryTable } from './read-request.js';
 
 /** Allows no other origin, nothing inline and no frame. */
 const POLICY = [

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { serializeError } from '../engine/payload/serialize-error.js';
+import { inTime } from '../shared/in-time.js';
 
 /** How long (ms) an answer is used. */
 const FRESH = 1_000;
@@ -30,20 +31,11 @@ export class DatabaseHealth {
     this.asking ??= this.pool
       .query(`SELECT FROM "${this.schema}".migration LIMIT 1`)
       .finally(() => (this.asking = undefined));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new Error(`the database did not answer within ${TIMEOUT} ms`)),
-        TIMEOUT,
-      );
-    });
     try {
-      await Promise.race([this.asking, late]);
+      await inTime(TIMEOUT, 'the database', this.asking);
       return undefined;
     } catch (error) {
       return serializeError(error).message;
-    } finally {
-      clearTimeout(timer);
     }
   }
 }

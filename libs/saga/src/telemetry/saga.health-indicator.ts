@@ -11,6 +11,7 @@ import { readOptions } from '../definition/options/read-options.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { SagaStats } from '../nest/views/saga-stats.js';
 import { SagaService } from '../nest/saga.service.js';
+import { inTime } from '../shared/in-time.js';
 import { secondsSince } from './state-gauges.js';
 import { needsOperator } from '../machine/saga-state.js';
 
@@ -59,7 +60,7 @@ export class SagaHealthIndicator {
     const limits = readOptions('isHealthy()', HEALTH_OPTIONS, options);
     let health: SagaHealth<Key>[Key];
     try {
-      health = judged(await within(limits.timeout, this.sagas.stats()), limits);
+      health = judged(await inTime(limits.timeout, 'the database', this.sagas.stats()), limits);
     } catch (error) {
       health = { status: 'down', message: serializeError(error).message };
     }
@@ -96,16 +97,4 @@ function judged(
   return problems.length > 0
     ? { status: 'down' as const, message: problems.join('; '), ...figures }
     : { status: 'up' as const, ...figures };
-}
-
-async function within<T>(timeout: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`the database did not answer within ${timeout} ms`)), timeout);
-  });
-  try {
-    return await Promise.race([answer, over]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -5,7 +5,7 @@ import { makeCall } from '../../nest/make-call.js';
 import { askedAction } from '../admin-access.js';
 import { type ActionAnswer, ActionAnswerDto, bodyOf } from '../dto/action.dto.js';
 import { AdminController, Route } from '../route.js';
-import { readBody } from '../read-body.js';
+import { readBody } from '../read-request.js';
 
 /** Acting on one saga: a route for each call of the table. Every call says who acts and why. */
 export class AdminActionsController extends AdminController {

@@ -8,8 +8,7 @@ import type { SagaFilter } from '../../nest/calls/saga-filter.js';
 import { askedAction } from '../admin-access.js';
 import { BULK_FIELDS, BULK_FILTERS, BulkAnswerDto, BulkDto, MOST_SAGAS } from '../dto/action.dto.js';
 import { AdminController, Route } from '../route.js';
-import { sagaOf } from '../query.js';
-import { readBody } from '../read-body.js';
+import { readBody, sagaOf } from '../read-request.js';
 
 /** Acting on all that a filter finds, of one saga: so that leave can be asked for by its name. */
 export class AdminBulkController extends AdminController {

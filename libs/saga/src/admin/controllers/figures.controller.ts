@@ -3,7 +3,7 @@ import type { SagaStats } from '../../nest/views/saga-stats.js';
 import { dto, field } from '../api-docs.js';
 import { AdminController, Route } from '../route.js';
 import { DefinitionDto, RatesDto, StatsDto } from '../dto/figures.dto.js';
-import { parameter, readQuery, sagaOf } from '../query.js';
+import { parameter, readQuery, sagaOf } from '../read-request.js';
 import type { AdminDefinition } from '../saga-drawing.js';
 import { type Rates, SagaRates } from '../saga-rates.js';
 import { SagaViews } from '../saga-views.js';

@@ -5,7 +5,7 @@ import type { Page } from '../../nest/calls/saga-filter.js';
 import { MayLook } from '../may-look.guard.js';
 import { AdminController, Route } from '../route.js';
 import { DrawingDto, HistoryEntryDto, RollbackPlanDto, SagaDto, SagaPageDto } from '../dto/saga.dto.js';
-import { PAGE_QUERY, parameter, readQuery, sagaOf } from '../query.js';
+import { PAGE_QUERY, parameter, readQuery, sagaOf } from '../read-request.js';
 import {
   type AdminHistoryEntry,
   type AdminSaga,

@@ -8,7 +8,7 @@ import type { OperatorAction } from '../admin.options.js';
 import { dto, field } from '../api-docs.js';
 import { type ActionAnswer, ActionAnswerDto, OperatorDto } from '../dto/action.dto.js';
 import { AdminController, Route } from '../route.js';
-import { readBody } from '../read-body.js';
+import { readBody } from '../read-request.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
 
 /** A schedule, and what the operator who looks may do with it. */

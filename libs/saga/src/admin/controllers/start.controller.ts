@@ -7,8 +7,7 @@ import { shown } from '../../shared/shown-value.js';
 import { askedAction } from '../admin-access.js';
 import { dto, field } from '../api-docs.js';
 import { AdminController, Route } from '../route.js';
-import { readBody } from '../read-body.js';
-import { isoTime, sagaOf } from '../query.js';
+import { isoTime, readBody, sagaOf } from '../read-request.js';
 
 const FIELDS = ['id', 'correlationId', 'priority', 'delay', 'startAt', 'tags'] as const;
 

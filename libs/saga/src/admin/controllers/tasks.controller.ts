@@ -4,7 +4,7 @@ import type { Page } from '../../nest/calls/saga-filter.js';
 import type { ApprovalTask, TaskApproval } from '../../nest/views/approval-task.js';
 import { dto, field } from '../api-docs.js';
 import { AdminController, Route } from '../route.js';
-import { PAGE_QUERY, parameter, readQuery, sagaOf } from '../query.js';
+import { PAGE_QUERY, parameter, readQuery, sagaOf } from '../read-request.js';
 
 /** A step that waits for approval, and what the operator who looks may do with it. */
 export interface AdminTask extends ApprovalTask {

@@ -1,5 +1,6 @@
 import {
   argumentsOf,
+  type BulkAction,
   CALL_NAMES,
   type CallName,
   type CallOption,
@@ -9,6 +10,7 @@ import {
 import type { OperatorOptions } from '../../nest/calls/operator-options.js';
 import type { SagaTarget } from '../../nest/calls/saga-calls.js';
 import { makeCall } from '../../nest/make-call.js';
+import { withoutUndefined } from '../../shared/without-undefined.js';
 import {
   type Answer,
   type Command,
@@ -19,20 +21,30 @@ import {
   option,
   type OptionSpecs,
   shows,
-  type ValuesOf,
   UsageError,
+  type ValuesOf,
 } from '../command.js';
-import { BULK_OPTIONS, operateOnMany } from '../bulk.js';
 import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
-import { operating } from '../session.js';
 import { checkEncoded, type OperatorSession, readTarget, SAGA_OPTIONS, TARGET } from '../operator-session.js';
 import { BY_OPTION, OPERATOR_OPTIONS, operatorOptionsOf, userOf } from '../operator.js';
+import { operating } from '../session.js';
+import type { Terminal } from '../terminal.js';
+import { columns } from '../text/columns.js';
+import { counted as countOf } from '../text/format.js';
 import { rollbackLines, withoutResults } from '../text/rollback-text.js';
 import { headLines } from '../text/saga-page.js';
 import { paintOn } from '../text/style.js';
-import type { Terminal } from '../terminal.js';
-import { JSON_SOURCES, readJson, readWhere } from '../values.js';
+import { JSON_SOURCES, readJson, readWhere, readWhole, WHERE } from '../values.js';
 import { CALL_COMMANDS } from './call-commands.js';
+
+const BULK_OPTIONS = {
+  where: option.several('<name>=<value>', `instead of a target, ${WHERE}`),
+  'dry-run': option.flag('only show the sagas that match'),
+  limit: option.text('<number>', 'with --where: the maximum number of sagas; default: 1000'),
+} as const;
+
+/** The number of sagas that are listed by name. */
+const SHOWN = 10;
 
 /** What may be given to a call: those of its own are texts and flags by name. */
 type Values = ValuesOf<
@@ -131,7 +143,7 @@ async function run(
   if (where) readWhere(where);
   return operating(values, terminal, async (operated) => {
     checkEncoded(operated, encoded);
-    if (where && isBulk(name)) return operateOnMany(name, { ...values, where }, caller, operated, terminal);
+    if (where && isBulk(name)) return operateOnMany(name, where, values, caller, operated, terminal);
     return operateOnOne(
       { name, written, about: operands[0], values, caller, own },
       readTarget(written!, operated),
@@ -229,4 +241,41 @@ function kebab(name: string): string {
 
 function capital(word: string): string {
   return word[0]!.toUpperCase() + word.slice(1);
+}
+
+/** Makes one call to every saga that a filter finds; counts them first, and asks. */
+async function operateOnMany(
+  action: BulkAction,
+  where: readonly string[],
+  { limit: most, yes, 'dry-run': dryRun }: Values,
+  given: OperatorOptions,
+  { sagas }: OperatorSession,
+  terminal: Terminal,
+): Promise<number | Answer> {
+  const filter = readWhere(where);
+  const { by, reason, expects } = given;
+  if (expects)
+    throw new UsageError(
+      '--expects applies to one saga. With --where, each saga must be unchanged since it was counted',
+    );
+  const options = withoutUndefined({ by, reason, limit: readWhole(most, 'limit') });
+  const counted = async (): Promise<Answer> => {
+    const result = await sagas.bulk(action, filter, { ...options, dryRun: true });
+    const { matched, more } = result;
+    const { items } = await sagas.find({ ...filter, limit: SHOWN });
+    const rows = items.map((item) => [`  ${item.id}`, `${item.saga}/${item.correlationId}`, item.status]);
+    const head = `${countOf(matched, 'saga')}${more ? ', and more' : ''}${matched > SHOWN ? '; the newest:' : ''}`;
+    return { json: JSON.stringify(result), text: [head, ...columns(rows)] };
+  };
+  if (dryRun) return counted();
+  const question = `${action[0]!.toUpperCase()}${action.slice(1)} all of them?`;
+  if (!(await confirmed(yes, question, async () => (await counted()).text, terminal))) return EXIT.refused;
+  const result = await sagas.bulk(action, filter, options);
+  const { done, matched, proposed, failed, more } = result;
+  const text = [`${action}: ${done} of ${countOf(matched, 'saga')}${more ? '; there are more' : ''}`];
+  if (proposed > 0) text.push(`${proposed} wait for another operator to make the same call`);
+  return {
+    ...{ json: JSON.stringify(result), text, notes: failed.map(({ id, error }) => `${id}: ${error}`) },
+    exit: done === matched ? EXIT.done : EXIT.refused,
+  };
 }

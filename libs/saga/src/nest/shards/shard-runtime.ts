@@ -18,6 +18,7 @@ import type { ShardPlace } from '../application-database.js';
 import { answerPatience, DatabaseRuntime, preparedSql, type ProcessParts } from '../database-runtime.js';
 import { SagaLog } from '../saga-log.js';
 import type { NamedRow } from './register-shards.js';
+import { inTime } from '../../shared/in-time.js';
 
 /** One shard in the life of the application: the engine over its database, and whether the database can be reached. */
 export class ShardRuntime {
@@ -158,14 +159,6 @@ export class ShardRuntime {
   private async read(): Promise<StoredShard | undefined> {
     const { rows } = this.connection!;
     const patience = answerPatience(this.shared.options.lease);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`it did not answer within ${patience} ms`)), patience);
-    });
-    try {
-      return await Promise.race([rows.read(), late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return inTime(patience, 'it', rows.read());
   }
 }

@@ -1,5 +1,4 @@
 import { duration } from '../definition/options/kinds.js';
-import { NEEDS_ATTENTION, SAGA_STATUSES, type SagaStatus } from '../definition/types/saga-status.js';
 import {
   type Kind,
   type Option,
@@ -8,9 +7,13 @@ import {
   type OptionsRead,
 } from '../definition/options/option-reader.js';
 import { withoutProblems } from '../definition/options/read-options.js';
+import { NEEDS_ATTENTION, SAGA_STATUSES, type SagaStatus } from '../definition/types/saga-status.js';
 import { isKey } from '../engine/payload/storable-key.js';
 import { SagaValidationError } from '../errors.js';
+import { textOfDiagnostic, textOfProblems } from '../shared/diagnostic.js';
 import { PAGE_SIZE } from '../shared/page-size.js';
+import { readObject } from '../shared/read-object.js';
+import { shown } from '../shared/shown-value.js';
 import type { FieldDoc } from './api-docs.js';
 
 /** A parameter of a query: how it is read, and how OpenAPI describes it. */
@@ -141,4 +144,24 @@ export const PAGE_QUERY = {
 export function sagaOf(given: unknown): { readonly saga?: string } {
   const { saga } = (given ?? {}) as { saga?: unknown };
   return typeof saga === 'string' && saga !== '' ? { saga } : {};
+}
+
+/**
+ * Reads the body of an action: a JSON object with no other fields than these. The call that receives a field validates
+ * its value.
+ * @param below the field of the body that has them, with a dot: `filter.`
+ * @throws SagaValidationError
+ */
+export function readBody<const Name extends string>(
+  body: unknown,
+  names: readonly Name[],
+  below = '',
+): Partial<Record<Name, unknown>> {
+  if (body === undefined || body === null) return {};
+  const what = below === '' ? 'The body' : `The body's ${below.slice(0, -1)}`;
+  const read = readObject<Record<Name, unknown>>(body, names, below);
+  if (!read) throw new SagaValidationError(`${what} is ${shown(body)}; send a JSON object.`);
+  if (read.flaws.length > 0)
+    throw new SagaValidationError(`${what}: ${textOfProblems(read.flaws.map(textOfDiagnostic))}`);
+  return read.options;
 }
