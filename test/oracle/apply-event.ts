@@ -3,9 +3,7 @@ import { SlotHappenings } from './graph-slots.js';
 import { type Book, copyOf, type Relations, Rules } from './model-state.js';
 import { suspects } from './expectation.js';
 import { doubts, permutations, wait } from './open-questions.js';
-import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
-
-type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
+import type { EventOf, SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 
 /**
  * What the rules make of an event: the book after it, or several where they leave it open.

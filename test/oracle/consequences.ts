@@ -1,8 +1,6 @@
 import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { type Book, copyOf, type Life, type Relations, Rules } from './model-state.js';
-import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
-
-type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
+import type { EventOf } from '../../libs/saga/src/machine/saga-event.js';
 
 /** What follows from what happened, by the rules of the graph. */
 export class Consequences {

@@ -1,8 +1,6 @@
 import type { Book, ChildIs, Life } from './model-state.js';
 import { Consequences } from './consequences.js';
-import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
-
-type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
+import type { EventOf } from '../../libs/saga/src/machine/saga-event.js';
 
 /** Applies the rules to requests to, and outcomes of, the sagas that steps have started. */
 export class ChildHappenings extends Consequences {

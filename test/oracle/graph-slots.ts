@@ -1,8 +1,6 @@
-import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
+import type { EventOf } from '../../libs/saga/src/machine/saga-event.js';
 import { TurnHappenings } from './graph-turns.js';
 import type { Book } from './model-state.js';
-
-type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
 /** What the rules make of the slots of a step that has a limit over all sagas. */
 export class SlotHappenings extends TurnHappenings {

@@ -1,8 +1,6 @@
-import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
+import type { EventOf } from '../../libs/saga/src/machine/saga-event.js';
 import { WaitHappenings } from './graph-waits.js';
 import type { Book } from './model-state.js';
-
-type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
 /** What the rules make of the turns that the rate limit of a name gives to its sagas. */
 export class TurnHappenings extends WaitHappenings {

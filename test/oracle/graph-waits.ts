@@ -1,8 +1,6 @@
 import type { Book } from './model-state.js';
 import { ChildHappenings } from './graph-children.js';
-import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
-
-type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
+import type { EventOf } from '../../libs/saga/src/machine/saga-event.js';
 
 /** What the rules make of signals, of refusals, and of time that passes for what waits. */
 export class WaitHappenings extends ChildHappenings {

@@ -1,5 +1,5 @@
 import { awaitsChild, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
-import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
+import type { EventOf } from '../../libs/saga/src/machine/saga-event.js';
 
 /** A saga that a step of the played one started, as it really is. */
 export interface ChildSaga {
@@ -23,7 +23,7 @@ export interface ChildEntry {
 }
 
 type End = 'completed' | 'compensated' | 'aborted';
-export type ChildEnded = Extract<SagaEvent, { type: 'child-ended' }>;
+export type ChildEnded = EventOf<'child-ended'>;
 
 /**
  * The sagas that the steps of one saga started. What they do, and what they are asked, is there at once: they

@@ -1,7 +1,7 @@
 import type { SagaGraph, StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
 import type { Action } from '../../libs/saga/src/machine/plan.js';
-import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
+import type { EventOf, SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import {
   INITIAL,
   isSettled,
@@ -284,7 +284,7 @@ export class ModelSaga implements Play {
     if (isTerminal(this.state.status)) this.letGo();
   }
 
-  skip(event: Extract<SagaEvent, { type: 'operator-skipped' }>): void {
+  skip(event: EventOf<'operator-skipped'>): void {
     const before = this.state;
     const key = event.step;
     this.apply(event);

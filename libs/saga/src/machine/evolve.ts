@@ -29,7 +29,7 @@ import { descendantsOf, relationsOf } from './graph-relations.js';
 import { interrupted, takenOver } from './lost-workers.js';
 import { barPivots, barredPivots, isPartlyCompensated, passedPivot } from './pivots.js';
 import { uncut } from './join-any.js';
-import type { SagaEvent } from './saga-event.js';
+import type { EventOf, SagaEvent } from './saga-event.js';
 import {
   awaitsChild,
   isInProgress,
@@ -53,7 +53,6 @@ import { slotAwaited, slotGranted } from './slots.js';
 import { turnGranted } from './turn.js';
 import { refused, replied, requested, signalled, startWait, waitExpired } from './waits.js';
 
-type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 type Transitions = {
   [T in SagaEvent['type']]: (graph: SagaGraph, state: SagaState, event: EventOf<T>) => SagaState;
 };

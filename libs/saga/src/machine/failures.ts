@@ -5,7 +5,7 @@ import { isDropped, mayHavePassed, pivotPassed } from './predicates.js';
 import { descendantsOf } from './graph-relations.js';
 import { passedPivot, undecidedPivot, withoutPending } from './pivots.js';
 import { tolerate } from './join-any.js';
-import type { SagaEvent } from './saga-event.js';
+import type { EventOf } from './saga-event.js';
 import {
   awaitsReply,
   isInProgress,
@@ -18,8 +18,6 @@ import {
 import { savepointFor, startTurningBack } from './savepoints.js';
 import { withError } from './attempt-errors.js';
 import { giveUp, withStep } from './step-changes.js';
-
-type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
 /** Only the attempt in progress can settle: what ends late finds its step settled, and changes nothing. */
 export function isAttemptInProgress(

@@ -18,7 +18,7 @@ import {
 import { dueWhenLost } from './decide.js';
 import { relationsOf } from './graph-relations.js';
 import { failStep, goesOn } from './failures.js';
-import type { SagaEvent } from './saga-event.js';
+import type { EventOf } from './saga-event.js';
 import type { StepStatus } from '../definition/types/saga-status.js';
 import { withError } from './attempt-errors.js';
 import { KIND } from './step-kinds.js';
@@ -33,7 +33,7 @@ import { turnLost } from './turn.js';
 export function takenOver(
   graph: SagaGraph,
   state: SagaState,
-  { count, losses = count, bound, leases = [], now }: Extract<SagaEvent, { type: 'taken-over' }>,
+  { count, losses = count, bound, leases = [], now }: EventOf<'taken-over'>,
 ): SagaState {
   if (!isInProgress(state.status)) return state;
   let next = state;

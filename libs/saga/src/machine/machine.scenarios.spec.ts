@@ -3,7 +3,7 @@ import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { decide } from './decide.js';
 import { evolve } from './evolve.js';
 import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
-import type { SagaEvent } from './saga-event.js';
+import type { EventOf, SagaEvent } from './saga-event.js';
 import { ERRORS_KEPT } from './attempt-errors.js';
 import { INITIAL, type SagaState, stepState } from './saga-state.js';
 import { shortOf, stateOf } from '../../../../test/fixtures/state-of.js';
@@ -13,10 +13,7 @@ const failure = { error: ERROR, retryable: true, now: 0, random: 0 };
 
 const started = (step: string): SagaEvent => ({ type: 'step-started', step });
 const completed = (step: string): SagaEvent => ({ type: 'step-completed', step, result: `"${step}"` });
-const failed = (
-  step: string,
-  more: Partial<Extract<SagaEvent, { type: 'step-failed' }>> = {},
-): SagaEvent => ({
+const failed = (step: string, more: Partial<EventOf<'step-failed'>> = {}): SagaEvent => ({
   type: 'step-failed',
   kind: 'error',
   unknown: false,

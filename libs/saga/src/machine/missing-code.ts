@@ -1,4 +1,4 @@
-import type { SagaEvent, MissingCode } from './saga-event.js';
+import type { EventOf, MissingCode } from './saga-event.js';
 import {
   isInProgress,
   type SagaState,
@@ -111,10 +111,7 @@ function mayBeUndone(node: StepNode, state: SagaState): boolean {
  * Stops the saga before anything starts that could not be ended. The saga is stuck, and each step concerned records the
  * reason. After a retry it continues, once the code has what it lacked.
  */
-export function incompatible(
-  state: SagaState,
-  { missing, fix, now }: Extract<SagaEvent, { type: 'code-missing' }>,
-): SagaState {
+export function incompatible(state: SagaState, { missing, fix, now }: EventOf<'code-missing'>): SagaState {
   const { status, failure } = state;
   const [first] = missing;
   if (!isInProgress(status) || !first) return state;

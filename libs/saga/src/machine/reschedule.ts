@@ -1,5 +1,5 @@
 import { backsOff } from './predicates.js';
-import type { SagaEvent } from './saga-event.js';
+import type { EventOf } from './saga-event.js';
 import {
   awaitsReply,
   awaitsSignal,
@@ -37,10 +37,7 @@ export function rescheduleable(state: SagaState): string[] {
 }
 
 /** An operator moves the end of a delay, of a wait, or of the time before another attempt. */
-export function rescheduled(
-  state: SagaState,
-  { step: key, at }: Extract<SagaEvent, { type: 'rescheduled' }>,
-): SagaState {
+export function rescheduled(state: SagaState, { step: key, at }: EventOf<'rescheduled'>): SagaState {
   const wait = timedWaitOf(state, key);
   if (wait === undefined) return state;
   if (wait !== 'wait') return withStep(state, key, { retryAt: at });

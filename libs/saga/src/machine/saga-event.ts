@@ -159,6 +159,9 @@ export type SagaEvent =
       readonly status: Exclude<StatusOf<'ended' | 'halted'>, 'aborted'>;
     };
 
+/** The event of this type. */
+export type EventOf<Type extends SagaEvent['type']> = Extract<SagaEvent, { type: Type }>;
+
 interface AttemptFailed {
   readonly step: string;
   readonly error: SerializedError;

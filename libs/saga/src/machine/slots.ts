@@ -1,6 +1,6 @@
 import { nodeOf, type SagaGraph, stepOfKey } from '../definition/graph/saga-graph.js';
 import { isDropped, mayStart } from './predicates.js';
-import type { SagaEvent } from './saga-event.js';
+import type { EventOf } from './saga-event.js';
 import { awaitsSlot, type SagaState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
 
@@ -11,7 +11,7 @@ import { withStep } from './step-changes.js';
 export function slotAwaited(
   graph: SagaGraph,
   state: SagaState,
-  { step, key, now }: Extract<SagaEvent, { type: 'slot-awaited' }>,
+  { step, key, now }: EventOf<'slot-awaited'>,
 ): SagaState {
   const { status, slot } = stepState(state, step);
   const waits = nodeOf(graph, step).sharedConcurrency !== undefined && slot === undefined;
@@ -28,10 +28,6 @@ export function slotAwaited(
 }
 
 /** The step has a slot, and may begin. */
-export function slotGranted(
-  _: SagaGraph,
-  state: SagaState,
-  { step }: Extract<SagaEvent, { type: 'slot-granted' }>,
-): SagaState {
+export function slotGranted(_: SagaGraph, state: SagaState, { step }: EventOf<'slot-granted'>): SagaState {
   return awaitsSlot(stepState(state, step)) ? withStep(state, step, { slot: undefined }) : state;
 }

@@ -1,6 +1,6 @@
 import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
 import { failStep, goesOn, isAttemptInProgress } from './failures.js';
-import type { SagaEvent } from './saga-event.js';
+import type { EventOf } from './saga-event.js';
 import {
   awaitsChild,
   type ChildState,
@@ -14,8 +14,6 @@ import { ownStepsOfKinds } from './step-map.js';
 import { withError } from './attempt-errors.js';
 import { withStep } from './step-changes.js';
 import { compensated, completed } from './step-endings.js';
-
-type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
 /** The method of a sub-saga step gave the input: the saga is stored with this state, and is waited for. */
 export function childStarted(

@@ -1,5 +1,5 @@
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import type { SagaEvent } from './saga-event.js';
+import type { EventOf } from './saga-event.js';
 import { type SagaState, changeState } from './saga-state.js';
 
 /** A time that a rate limit gave is good for this part of the limit's window, within these bounds (ms). */
@@ -41,7 +41,7 @@ export function turnOf(
 export function turnGranted(
   graph: SagaGraph,
   state: SagaState,
-  { at, key }: Extract<SagaEvent, { type: 'turn-granted' }>,
+  { at, key }: EventOf<'turn-granted'>,
 ): SagaState {
   const waits = state.status === 'running' && turnOf(graph, state, at) !== 'open';
   return waits ? changeState(state, { turn: key === undefined ? { at } : { at, key } }) : state;

@@ -1,6 +1,6 @@
 import { nodeOf, type SagaGraph } from '../definition/graph/saga-graph.js';
 import { failStep, isAttemptInProgress } from './failures.js';
-import type { SagaEvent } from './saga-event.js';
+import type { EventOf } from './saga-event.js';
 import { compensated } from './step-endings.js';
 import {
   awaitsReply,
@@ -15,8 +15,6 @@ import { KIND, TIMED } from './step-kinds.js';
 import { ownStepsOfKinds } from './step-map.js';
 
 const WAIT_IS_OVER = { retryAt: undefined, wait: undefined };
-
-type EventOf<T extends SagaEvent['type']> = Extract<SagaEvent, { type: T }>;
 
 /** The step that the next signal of this name is for; undefined: it is kept until one waits for it. */
 export function stepAwaiting(graph: SagaGraph, state: SagaState, signal: string): string | undefined {

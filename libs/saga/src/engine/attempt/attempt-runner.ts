@@ -5,7 +5,7 @@ import { type Duration, toMilliseconds } from '../../definition/options/duration
 import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { ownText } from '../../shared/own-text.js';
 import type { ResolvedRetryPolicy } from '../../definition/options/retry-policy.js';
-import type { SagaEvent } from '../../machine/saga-event.js';
+import type { EventOf, SagaEvent } from '../../machine/saga-event.js';
 import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import type { Clock } from '../../shared/clock.js';
 import { isolated } from '../../shared/own-context.js';
@@ -40,7 +40,7 @@ const LONGEST_ASKED_WAIT = 86_400_000;
  */
 const CALL = /\n\s+at (?:async )?(?:callSagaMethod|AttemptRunner\.)/;
 
-type StepFailed = Extract<SagaEvent, { type: 'step-failed' }>;
+type StepFailed = EventOf<'step-failed'>;
 
 /** An attempt that timed out: told apart from what a method throws by identity, since that may be a proxy that throws. */
 const TIMED_OUT = Symbol('timed out');

@@ -1,6 +1,6 @@
 import { SagaCodecError, SagaTransactionError } from '../../errors.js';
 import type { SagaWriters } from '../write/saga-writers.js';
-import type { SagaEvent } from '../../machine/saga-event.js';
+import type { EventOf, SagaEvent } from '../../machine/saga-event.js';
 import { type SagaState, stepState } from '../../machine/saga-state.js';
 import { type Clock, sleep } from '../../shared/clock.js';
 import type { AttemptRunner } from './attempt-runner.js';
@@ -162,7 +162,7 @@ function isSerializationFailure(error: unknown): boolean {
   return (error as { code?: unknown }).code === SERIALIZATION_FAILURE;
 }
 
-type FailureEvent = Extract<SagaEvent, { type: 'step-failed' | 'compensation-failed' }>;
+type FailureEvent = EventOf<'step-failed' | 'compensation-failed'>;
 
 export function isFailure(event: SagaEvent): event is FailureEvent {
   return event.type === 'step-failed' || event.type === 'compensation-failed';

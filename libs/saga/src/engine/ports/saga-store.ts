@@ -58,12 +58,7 @@ export function seenOf(saga: StoredSaga): string {
 }
 
 /** A saga that has become overdue. */
-export interface OverdueSaga {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly correlationId?: string;
-  readonly status: SagaStatus;
+export interface OverdueSaga extends SignalledSaga, Pick<StoredSaga, 'correlationId'> {
   readonly step: string;
   readonly slaAt: number;
 }
@@ -122,10 +117,7 @@ export interface RefusedSignal {
   readonly elsewhere: boolean;
 }
 
-export interface SignalledSaga {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
+export interface SignalledSaga extends Pick<StoredSaga, 'id' | 'name' | 'version'> {
   readonly status: SagaStatus;
 }
 
@@ -148,9 +140,7 @@ export interface ClaimBytes {
   readonly alone: boolean;
 }
 
-export interface ClaimedSaga {
-  readonly name: string;
-  readonly version: number;
+export interface ClaimedSaga extends Pick<StoredSaga, 'name' | 'version'> {
   /** The maximum number of leased sagas of this name, over all versions. The same for all versions. */
   readonly concurrency?: number;
   /** That is the maximum of each key, and the keys take turns. */
@@ -255,22 +245,16 @@ export interface StoreFilter {
   readonly limit: number;
 }
 
-export interface StoredSummary {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly correlationId?: string;
-  readonly status: SagaStatus;
-  /** The direction of a saga that is stuck, suspended or paused. */
-  readonly heldPhase?: 'running' | 'compensating';
+/** What a list shows of a saga. */
+export interface StoredSummary
+  extends
+    Pick<StoredSaga, 'id' | 'name' | 'version' | 'correlationId' | 'createdAt' | 'updatedAt' | 'finishedAt'>,
+    Pick<SagaState, 'status' | 'heldPhase'> {
   /** The number of the last checkpoint. */
   readonly revision: number;
   readonly step: string;
   readonly error?: string;
   readonly tags?: Readonly<Record<string, string>>;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly finishedAt?: number;
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { StoredSaga } from './stored-saga.js';
+
 /** At most `count` attempts of a step hold a slot, over all sagas of its name: of this key, if there is one. */
 export interface SlotLimit {
   readonly saga: string;
@@ -19,9 +21,7 @@ export interface SlotHolder {
 export type LimitedSteps = ReadonlyMap<string, number>;
 
 /** A saga that is run here, and the limits that its steps have. */
-export interface SweptSaga {
-  readonly name: string;
-  readonly version: number;
+export interface SweptSaga extends Pick<StoredSaga, 'name' | 'version'> {
   readonly steps: LimitedSteps;
 }
 

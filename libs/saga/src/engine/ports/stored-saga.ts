@@ -166,12 +166,8 @@ export interface LockRefusal {
   readonly lockHolder: string;
 }
 
-export interface ExistingSaga {
-  readonly id: string;
-  readonly name: string;
-  readonly correlationId?: string;
-  /** The input that it was started with. */
-  readonly input?: string;
+/** `input`: the one that the saga was started with. */
+export interface ExistingSaga extends Pick<NewSaga, 'id' | 'name' | 'correlationId' | 'input'> {
   /** The input cannot be read here. */
   readonly unreadable?: SagaCodecError;
 }

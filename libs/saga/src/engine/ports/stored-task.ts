@@ -1,29 +1,17 @@
 import { approvalSignal } from '../../definition/graph/saga-graph.js';
 import { type OpenApproval, openApprovals } from '../../machine/open-approvals.js';
-import type { StoredOperation } from './operation.js';
+import type { WaitState } from '../../machine/saga-state.js';
 import type { StoredSaga } from './stored-saga.js';
 
 /** A step that waits for an operator's decision, with what is shown of its saga. Times are milliseconds since the epoch. */
-export interface StoredTask extends OpenApproval {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly correlationId?: string;
-  readonly tags?: Readonly<Record<string, string>>;
-  /** The end of the wait. Undefined: it has none. */
-  readonly until?: number;
-  /** The number of people who have to approve. Undefined: one. */
-  readonly quorum?: number;
-  /** What operators did last to the saga, oldest first; undefined: nothing. */
-  readonly operations?: readonly StoredOperation[];
-}
+export interface StoredTask
+  extends
+    OpenApproval,
+    Readonly<Pick<StoredSaga, 'id' | 'name' | 'version' | 'correlationId' | 'tags' | 'operations'>>,
+    Pick<WaitState, 'until' | 'quorum'> {}
 
 /** The order of tasks: the oldest first. */
-export interface TaskPlace {
-  readonly since: number;
-  readonly id: string;
-  readonly step: string;
-}
+export type TaskPlace = Pick<StoredTask, 'since' | 'id' | 'step'>;
 
 export interface StoreTaskFilter {
   /** The name of the saga. */
