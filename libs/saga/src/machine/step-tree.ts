@@ -75,6 +75,7 @@ class Branch implements Part {
   }
 }
 
+type Entry = readonly [number, StepState];
 /** True: into this part. */
 type Wants = (part: Part) => boolean;
 /** True: that is enough. */
@@ -155,13 +156,13 @@ export class StepTree {
     return missing(within, limit, wants, look);
   }
 
-  *entries(): Generator<readonly [number, StepState]> {
+  *entries(): Generator<Entry> {
     yield* entriesOf(this.root, 0);
   }
 
   /** What differs from an earlier tree. */
-  changesSince(before: StepTree): (readonly [number, StepState])[] {
-    const found: (readonly [number, StepState])[] = [];
+  changesSince(before: StepTree): Entry[] {
+    const found: Entry[] = [];
     let was = before.root;
     while (was.level < this.root.level) was = new Branch([was], was.level + 1);
     if (was.level === this.root.level) differing(was, this.root, 0, found);
@@ -172,8 +173,19 @@ export class StepTree {
 
   /** With all of some kinds changed; the tree itself if that changes none of them. */
   map(kinds: number, change: (index: number, step: StepState) => StepState): StepTree {
-    const root = mapped(this.root, 0, kinds, change);
-    return root === this.root ? this : new StepTree(root, this.length, this.size);
+    if (!this.has(kinds)) return this;
+    const steps: (StepState | undefined)[] = [];
+    let isSame = true;
+    this.search(
+      this.length,
+      () => true,
+      (index, step) => {
+        const after = step && kindOf(step) & kinds ? change(index, step) : step;
+        isSame &&= after === step;
+        steps.push(after);
+      },
+    );
+    return isSame ? this : StepTree.of(steps);
   }
 }
 
@@ -214,7 +226,7 @@ function missing(from: number, to: number, wants: Wants, look: Look): boolean {
   return false;
 }
 
-function* entriesOf({ slots, level }: Branch, from: number): Generator<readonly [number, StepState]> {
+function* entriesOf({ slots, level }: Branch, from: number): Generator<Entry> {
   for (let n = 0; n < slots.length; n += 1) {
     const slot = slots[n];
     const start = from + n * (1 << (level * BITS));
@@ -224,12 +236,7 @@ function* entriesOf({ slots, level }: Branch, from: number): Generator<readonly 
   }
 }
 
-function differing(
-  before: Branch | undefined,
-  after: Branch,
-  from: number,
-  found: (readonly [number, StepState])[],
-): void {
+function differing(before: Branch | undefined, after: Branch, from: number, found: Entry[]): void {
   if (before === after) return;
   const { slots, level } = after;
   for (let n = 0; n < slots.length; n += 1) {
@@ -239,28 +246,4 @@ function differing(
     if (level === 0) found.push([start, is as StepState]);
     else differing(was as Branch | undefined, is as Branch, start, found);
   }
-}
-
-function mapped(
-  branch: Branch,
-  from: number,
-  kinds: number,
-  change: (index: number, step: StepState) => StepState,
-): Branch {
-  if (!(branch.kinds & kinds)) return branch;
-  const { slots, level } = branch;
-  let copy: Slot[] | undefined;
-  for (let n = 0; n < slots.length; n += 1) {
-    const slot = slots[n];
-    if (slot === undefined) continue;
-    const start = from + n * (1 << (level * BITS));
-    const next =
-      level > 0
-        ? mapped(slot as Branch, start, kinds, change)
-        : kindOf(slot as StepState) & kinds
-          ? change(start, slot as StepState)
-          : slot;
-    if (next !== slot) (copy ??= slots.slice())[n] = next;
-  }
-  return copy ? new Branch(copy, level) : branch;
 }
