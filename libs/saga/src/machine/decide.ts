@@ -23,10 +23,10 @@ import {
   stepState,
   changeState,
 } from './saga-state.js';
-import { DONE, FAILED, KIND, TIMED } from './step-kinds.js';
+import { DONE, FAILED, KIND, TIMED } from './data/step-kinds.js';
 import { openSteps } from './open-steps.js';
 import { startTimeOf, turnOf } from './turn.js';
-import { itemsOf, ownStepsOfKinds, stepsOfKinds } from './step-map.js';
+import { itemsOf, ownStepsOfKinds, stepsOfKinds } from './data/step-map.js';
 
 const NOTHING: Decision = { actions: [] };
 

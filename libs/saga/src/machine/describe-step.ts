@@ -2,9 +2,9 @@ import type { Decision } from './plan.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { relationsOf } from './graph-relations.js';
 import { isTerminal, type SagaState, type StepState } from './saga-state.js';
-import { FAILED, KIND, TIMED } from './step-kinds.js';
+import { FAILED, KIND, TIMED } from './data/step-kinds.js';
 import { isDropped } from './predicates.js';
-import { namesOfKinds } from './step-map.js';
+import { namesOfKinds } from './data/step-map.js';
 
 /** In progress, waiting, or its compensation failed permanently. */
 const STANDING =

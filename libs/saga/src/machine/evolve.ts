@@ -44,8 +44,8 @@ import {
 import { rescheduled } from './reschedule.js';
 import { resume, startTurningBack } from './savepoints.js';
 import { giveUp, mapSteps, whatCame, withStep } from './step-changes.js';
-import { FAILED, KIND, TIMED } from './step-kinds.js';
-import { itemsOf, stepsOfKinds } from './step-map.js';
+import { FAILED, KIND, TIMED } from './data/step-kinds.js';
+import { itemsOf, stepsOfKinds } from './data/step-map.js';
 import { compensated, completed, completedFanOuts } from './step-endings.js';
 import { childAsked, childEnded, childStarted } from './sub-sagas.js';
 import { incompatible } from './missing-code.js';

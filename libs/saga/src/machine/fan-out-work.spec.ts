@@ -5,8 +5,8 @@ import { evolve } from './evolve.js';
 import { graphOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import type { SagaEvent } from './saga-event.js';
 import { INITIAL, type SagaState, stepState } from './saga-state.js';
-import { changedSteps } from './step-map.js';
-import { StepTree } from './step-tree.js';
+import { changedSteps } from './data/step-map.js';
+import { StepTree } from './data/step-tree.js';
 
 const GRAPH = graphOf(stepOf('each', { forEach: () => [] }), stepOf('end', { after: ['each'] }));
 

@@ -21,8 +21,8 @@ import { failStep, goesOn } from './failures.js';
 import type { EventOf } from './saga-event.js';
 import type { StepStatus } from '../definition/types/saga-status.js';
 import { withError } from './attempt-errors.js';
-import { KIND } from './step-kinds.js';
-import { stepsOfKinds } from './step-map.js';
+import { KIND } from './data/step-kinds.js';
+import { stepsOfKinds } from './data/step-map.js';
 import { turnLost } from './turn.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Decision } from './plan.js';
 import type { SagaState } from './saga-state.js';
-import { TIMED } from './step-kinds.js';
-import { stepsOfKinds } from './step-map.js';
+import { TIMED } from './data/step-kinds.js';
+import { stepsOfKinds } from './data/step-map.js';
 
 /** Milliseconds. By default the first two waits of a step are shorter. */
 const NEAR_RETRY_MS = 1_000;

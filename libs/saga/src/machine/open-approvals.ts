@@ -1,6 +1,6 @@
 import { awaitsSignal, type SagaState } from './saga-state.js';
-import { KIND, TIMED } from './step-kinds.js';
-import { ownStepsOfKinds } from './step-map.js';
+import { KIND, TIMED } from './data/step-kinds.js';
+import { ownStepsOfKinds } from './data/step-map.js';
 
 /** A step that waits for an operator's decision. */
 export interface OpenApproval {

@@ -6,7 +6,7 @@ import { evolve } from './evolve.js';
 import { openSteps } from './open-steps.js';
 import type { SagaEvent } from './saga-event.js';
 import { type SagaState, stepState } from './saga-state.js';
-import { StepMap } from './step-map.js';
+import { StepMap } from './data/step-map.js';
 
 const STEPS = 90;
 const RUNS = Number(process.env.OPEN_STEPS_RUNS ?? 60);

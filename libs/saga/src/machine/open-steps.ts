@@ -2,7 +2,7 @@ import type { SagaGraph, StepNode } from '../definition/graph/saga-graph.js';
 import { relationsOf } from './graph-relations.js';
 import { isDone, isPassed } from './predicates.js';
 import type { SagaState, StepState } from './saga-state.js';
-import { StepMap } from './step-map.js';
+import { StepMap } from './data/step-map.js';
 
 /** With so many steps, to look at all of them after each event costs more than the rest of the engine. */
 const MANY = 64;

@@ -5,8 +5,8 @@ import { descendantsOf, relationsOf } from './graph-relations.js';
 import { type SagaState, stepState } from './saga-state.js';
 import { withError } from './attempt-errors.js';
 import { withStep } from './step-changes.js';
-import { KIND } from './step-kinds.js';
-import { stepsOfKinds } from './step-map.js';
+import { KIND } from './data/step-kinds.js';
+import { stepsOfKinds } from './data/step-map.js';
 
 /** The pivots that a rollback to this savepoint, or of everything, would concern. */
 export function pivotsWithin(graph: SagaGraph, rollbackTo: string | undefined): readonly string[] {

@@ -2,8 +2,8 @@ import type { SagaGraph, StepNode } from '../definition/graph/saga-graph.js';
 import type { Plan } from './plan.js';
 import { isLostAttempt, mayNeedUndo, needsUndo } from './predicates.js';
 import { awaitsChild, awaitsReply, type SagaState, type StepState, stepState } from './saga-state.js';
-import { KIND } from './step-kinds.js';
-import { itemsOf } from './step-map.js';
+import { KIND } from './data/step-kinds.js';
+import { itemsOf } from './data/step-map.js';
 
 /**
  * Undoes in reverse: a step only once everything that depends on it, directly or through others, is clear

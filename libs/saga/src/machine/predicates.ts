@@ -1,6 +1,6 @@
 import { type SagaGraph, type StepNode, canBeUndone, startsSaga } from '../definition/graph/saga-graph.js';
 import { relationsOf } from './graph-relations.js';
-import { FAILED, KIND } from './step-kinds.js';
+import { FAILED, KIND } from './data/step-kinds.js';
 import { awaitsChild, awaitsSlot, type SagaState, type StepState, stepState } from './saga-state.js';
 
 /** Done going forward: those that wait for it may begin. */

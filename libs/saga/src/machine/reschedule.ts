@@ -9,8 +9,8 @@ import {
   stepState,
 } from './saga-state.js';
 import { withStep } from './step-changes.js';
-import { KIND, TIMED } from './step-kinds.js';
-import { stepsOfKinds } from './step-map.js';
+import { KIND, TIMED } from './data/step-kinds.js';
+import { stepsOfKinds } from './data/step-map.js';
 
 /** What ends at a time that an operator can move: a delay, a wait for a signal or a decision, the wait for another attempt. */
 export type TimedWait = 'delay' | 'wait' | 'retry';

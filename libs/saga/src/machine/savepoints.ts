@@ -4,7 +4,7 @@ import { hasPassed, isDropped, isRace, mayHavePassed } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { undecidedPivot, withoutPending } from './pivots.js';
 import { pruneAgain, pruneLosers, winRaces } from './join-any.js';
-import { ALL } from './step-kinds.js';
+import { ALL } from './data/step-kinds.js';
 import { PENDING, type SagaState, isKept, stepState, changeState, changeStep } from './saga-state.js';
 import { GIVES_UP, giveUpWaiting, mapSteps, putStep, withStep } from './step-changes.js';
 

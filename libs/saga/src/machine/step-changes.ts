@@ -1,4 +1,4 @@
-import { KIND, TIMED } from './step-kinds.js';
+import { KIND, TIMED } from './data/step-kinds.js';
 import { stepOfKey } from '../definition/graph/saga-graph.js';
 import {
   awaitsChild,
@@ -9,7 +9,7 @@ import {
   changeState,
   changeStep,
 } from './saga-state.js';
-import { mapOfKinds, StepMap } from './step-map.js';
+import { mapOfKinds, StepMap } from './data/step-map.js';
 
 /** Changes a step or an item. */
 export function withStep<K extends keyof StepState>(

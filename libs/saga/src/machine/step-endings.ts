@@ -4,8 +4,8 @@ import { goesOn } from './failures.js';
 import { winRaces } from './join-any.js';
 import { type SagaState, type StepState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
-import { DONE } from './step-kinds.js';
-import { itemsOf } from './step-map.js';
+import { DONE } from './data/step-kinds.js';
+import { itemsOf } from './data/step-map.js';
 
 /** A step, or an item, is done, and with its last item the fan-out. */
 export function completed(

@@ -9,8 +9,8 @@ import {
   type StepState,
   stepState,
 } from './saga-state.js';
-import { KIND, TIMED } from './step-kinds.js';
-import { ownStepsOfKinds } from './step-map.js';
+import { KIND, TIMED } from './data/step-kinds.js';
+import { ownStepsOfKinds } from './data/step-map.js';
 import { withError } from './attempt-errors.js';
 import { withStep } from './step-changes.js';
 import { compensated, completed } from './step-endings.js';

@@ -11,8 +11,8 @@ import {
   changeState,
 } from './saga-state.js';
 import { withStep } from './step-changes.js';
-import { KIND, TIMED } from './step-kinds.js';
-import { ownStepsOfKinds } from './step-map.js';
+import { KIND, TIMED } from './data/step-kinds.js';
+import { ownStepsOfKinds } from './data/step-map.js';
 
 const WAIT_IS_OVER = { retryAt: undefined, wait: undefined };
 

@@ -1,7 +1,7 @@
 import type { AttemptError } from '../../definition/types/saga-failure.js';
 import { SAGA_STATUSES } from '../../definition/types/saga-status.js';
 import type { AllowedCall } from '../../engine/operate/call-rules.js';
-import { STEP_STATUSES } from '../../machine/step-kinds.js';
+import { STEP_STATUSES } from '../../machine/data/step-kinds.js';
 import type { Page } from '../../nest/calls/saga-filter.js';
 import type { RollbackPlan } from '../../nest/views/rollback-plan.js';
 import type { LostAttemptSnapshot, ProgressSnapshot, StepSnapshot } from '../../nest/views/saga-snapshot.js';

@@ -5,7 +5,7 @@ import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
 import type { AttemptError, SerializedError } from '../../definition/types/saga-failure.js';
 import { needsOperator, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import { NEEDS_ATTENTION, type SagaStatus } from '../../definition/types/saga-status.js';
-import { changedSteps } from '../../machine/step-map.js';
+import { changedSteps } from '../../machine/data/step-map.js';
 import { permanentlyFailed } from '../operate/operator-edits.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 

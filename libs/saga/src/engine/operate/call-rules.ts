@@ -12,8 +12,8 @@ import {
   type SagaState,
   stepState,
 } from '../../machine/saga-state.js';
-import { KIND, TIMED } from '../../machine/step-kinds.js';
-import { ownStepsOfKinds } from '../../machine/step-map.js';
+import { KIND, TIMED } from '../../machine/data/step-kinds.js';
+import { ownStepsOfKinds } from '../../machine/data/step-map.js';
 import { CALL_NAMES, type CallName, type DecisionCall, type OperatorAction } from '../ports/call-table.js';
 import { liveState } from '../ports/live-state.js';
 import type { Edit } from '../ports/saga-store.js';

@@ -3,8 +3,8 @@ import { type SagaStateError, SagaValidationError } from '../../errors.js';
 import { decide, dueWhenLost } from '../../machine/decide.js';
 import { isDropped, isUndecided, pivotPassed } from '../../machine/predicates.js';
 import { barredPivots, isPartlyCompensated } from '../../machine/pivots.js';
-import { FAILED, KIND } from '../../machine/step-kinds.js';
-import { stepsOfKinds } from '../../machine/step-map.js';
+import { FAILED, KIND } from '../../machine/data/step-kinds.js';
+import { stepsOfKinds } from '../../machine/data/step-map.js';
 import { relationsOf } from '../../machine/graph-relations.js';
 import {
   isInProgress,

@@ -11,8 +11,8 @@ import {
   type SagaState,
   stepState,
 } from '../../machine/saga-state.js';
-import { KIND, TIMED } from '../../machine/step-kinds.js';
-import { stepsOfKinds } from '../../machine/step-map.js';
+import { KIND, TIMED } from '../../machine/data/step-kinds.js';
+import { stepsOfKinds } from '../../machine/data/step-map.js';
 import { liveState } from '../ports/live-state.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';

@@ -1,7 +1,7 @@
 import { indexOfKey } from '../../definition/graph/saga-graph.js';
 import { type SagaState, isKept } from '../../machine/saga-state.js';
-import { KIND } from '../../machine/step-kinds.js';
-import { ownStepsOfKinds } from '../../machine/step-map.js';
+import { KIND } from '../../machine/data/step-kinds.js';
+import { ownStepsOfKinds } from '../../machine/data/step-map.js';
 import { resultOf } from '../../machine/step-endings.js';
 import { TURN_BUDGET } from '../../shared/turn-budget.js';
 import { decodePayload } from './payload.js';

@@ -4,7 +4,7 @@ import { evolve } from '../../machine/evolve.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { isInProgress, type LostLease, type SagaState } from '../../machine/saga-state.js';
 import { mapSteps } from '../../machine/step-changes.js';
-import { KIND } from '../../machine/step-kinds.js';
+import { KIND } from '../../machine/data/step-kinds.js';
 import type { StoredSaga } from './stored-saga.js';
 
 /** Attempts under these leases began after what was recorded last. */

@@ -2,7 +2,7 @@ import { SagaCodecError, SagaStateError, SagaValidationError } from '../../error
 import { type SagaGraph, sagaLabel, type StepNode } from '../../definition/graph/saga-graph.js';
 import { handlerOf } from '../../definition/options/handler-name.js';
 import type { SerializedError } from '../../definition/types/saga-failure.js';
-import type { SagaEvent } from '../../machine/saga-event.js';
+import type { EventOf, SagaEvent } from '../../machine/saga-event.js';
 import { isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
 import { awaitedBy } from '../../machine/sub-sagas.js';
 import type { StepAttempt } from '../attempt/step-attempt.js';
@@ -28,7 +28,7 @@ import type { SagaRunPorts } from './saga-run-ports.js';
  */
 export class UnreadableChild extends Error {}
 
-type ChildEnded = Extract<SagaEvent, { type: 'child-ended' }>;
+type ChildEnded = EventOf<'child-ended'>;
 
 /**
  * The sagas that steps of one run start and wait for: how they are made, cancelled and undone, what became of them, and which

@@ -5,7 +5,7 @@ import { follow, type Followed } from '../../machine/follow.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { relationsOf } from '../../machine/graph-relations.js';
 import { type SagaState, stepState } from '../../machine/saga-state.js';
-import { StepMap } from '../../machine/step-map.js';
+import { StepMap } from '../../machine/data/step-map.js';
 import { NOTHING } from '../../shared/empty-array.js';
 
 /** Who takes over derives these: what was due may have begun. A delay is recorded, since nothing is due before it. */

@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { awaitsReply, awaitsSignal, isInProgress, type SagaState } from '../../machine/saga-state.js';
-import { KIND, TIMED } from '../../machine/step-kinds.js';
-import { ownStepsOfKinds } from '../../machine/step-map.js';
+import { KIND, TIMED } from '../../machine/data/step-kinds.js';
+import { ownStepsOfKinds } from '../../machine/data/step-map.js';
 import { refusalIn } from '../operate/approvals.js';
 import { nextSignal } from '../operate/edit-by-events.js';
 import type { StoredSignal } from '../ports/stored-saga.js';

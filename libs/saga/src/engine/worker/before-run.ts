@@ -1,7 +1,7 @@
 import { nodeOf, type SagaGraph } from '../../definition/graph/saga-graph.js';
 import { missingCode } from '../../machine/missing-code.js';
-import { KIND } from '../../machine/step-kinds.js';
-import { stepsOfKinds } from '../../machine/step-map.js';
+import { KIND } from '../../machine/data/step-kinds.js';
+import { stepsOfKinds } from '../../machine/data/step-map.js';
 import { isLostAttempt } from '../../machine/predicates.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { cancellation } from '../attempt/attempt-events.js';

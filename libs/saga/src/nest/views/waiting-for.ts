@@ -11,8 +11,8 @@ import {
 } from '../../machine/saga-state.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import { isNearRetry } from '../../machine/near-retry.js';
-import { KIND, TIMED } from '../../machine/step-kinds.js';
-import { ownStepsOfKinds, stepsOfKinds } from '../../machine/step-map.js';
+import { KIND, TIMED } from '../../machine/data/step-kinds.js';
+import { ownStepsOfKinds, stepsOfKinds } from '../../machine/data/step-map.js';
 import { decide } from '../../machine/decide.js';
 import { startTimeOf } from '../../machine/turn.js';
 import { holdPaused } from '../../machine/hold-paused.js';

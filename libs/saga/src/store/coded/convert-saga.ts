@@ -3,7 +3,7 @@ import type { Checkpoint } from '../../engine/ports/checkpoint.js';
 import type { Edit } from '../../engine/ports/saga-store.js';
 import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import { type SagaState, changeState } from '../../machine/saga-state.js';
-import { StepMapBuilder, differingSteps } from '../../machine/step-map.js';
+import { StepMapBuilder, differingSteps } from '../../machine/data/step-map.js';
 import type { Conversion } from './coder.js';
 import {
   convertCheckpointFields,

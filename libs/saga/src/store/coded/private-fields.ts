@@ -17,8 +17,8 @@ import {
   changeState,
   changeStep,
 } from '../../machine/saga-state.js';
-import { ALL } from '../../machine/step-kinds.js';
-import { mapOfKinds, StepMap } from '../../machine/step-map.js';
+import { ALL } from '../../machine/data/step-kinds.js';
+import { mapOfKinds, StepMap } from '../../machine/data/step-map.js';
 import { AS_IT_IS, type Conversion } from './coder.js';
 import type { PayloadContext } from './payload-codec.js';
 

@@ -1,5 +1,5 @@
 import { dueAfter, type Edit } from '../../engine/ports/saga-store.js';
-import { differingSteps } from '../../machine/step-map.js';
+import { differingSteps } from '../../machine/data/step-map.js';
 import { openApprovalsAfter } from '../../machine/open-approvals.js';
 import { withoutNotes } from '../../machine/step-notes.js';
 import { type MemoryRow, record } from './memory-row.js';

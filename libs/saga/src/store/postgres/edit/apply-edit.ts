@@ -3,7 +3,7 @@ import { dueAfter, type Edit } from '../../../engine/ports/saga-store.js';
 import type { Checkpoint, CheckpointResult } from '../../../engine/ports/checkpoint.js';
 import type { PutBack } from '../../../engine/ports/put-back.js';
 import type { StoredSaga } from '../../../engine/ports/stored-saga.js';
-import { differingSteps } from '../../../machine/step-map.js';
+import { differingSteps } from '../../../machine/data/step-map.js';
 import { attemptOfFailure } from '../../../machine/attempt-errors.js';
 import { openApprovalsAfter } from '../../../machine/open-approvals.js';
 import { withoutNotes } from '../../../machine/step-notes.js';

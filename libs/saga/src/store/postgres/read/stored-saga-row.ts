@@ -9,7 +9,7 @@ import {
   type StateProgressField,
   StepState,
 } from '../../../machine/saga-state.js';
-import { StepMapBuilder } from '../../../machine/step-map.js';
+import { StepMapBuilder } from '../../../machine/data/step-map.js';
 import { type StepNote, type StepNotes, withNote } from '../../../machine/step-notes.js';
 import type { Parts } from '../../../shared/parts.js';
 import { type ErrorsJson, errorsOfJson } from '../checkpoint/errors-json.js';

@@ -1,5 +1,5 @@
-import { indexOfKey, itemKey, stepOfKey } from '../definition/graph/saga-graph.js';
-import { changeStep, type StepState } from './saga-state.js';
+import { indexOfKey, itemKey, stepOfKey } from '../../definition/graph/saga-graph.js';
+import { changeStep, type StepState } from '../saga-state.js';
 import { kindOf, TIMED } from './step-kinds.js';
 import { StepTree } from './step-tree.js';
 

@@ -1,4 +1,4 @@
-import type { StepState } from './saga-state.js';
+import type { StepState } from '../saga-state.js';
 import { kindOf, KIND, TIMED } from './step-kinds.js';
 
 /** A branch has 2^BITS parts. */

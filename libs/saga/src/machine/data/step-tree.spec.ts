@@ -1,4 +1,4 @@
-import { PENDING, type StepState } from './saga-state.js';
+import { PENDING, type StepState } from '../saga-state.js';
 import { kindOf, KIND, TIMED } from './step-kinds.js';
 import { StepTree } from './step-tree.js';
 

@@ -1,5 +1,5 @@
-import type { StepStatus } from '../definition/types/saga-status.js';
-import { awaitsSlot, type StepState } from './saga-state.js';
+import type { StepStatus } from '../../definition/types/saga-status.js';
+import { awaitsSlot, type StepState } from '../saga-state.js';
 
 /** How a step or an item stands, as one bit: a search of many steps skips the kinds that it does not look for. */
 export const KIND = {

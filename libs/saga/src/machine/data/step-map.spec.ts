@@ -1,5 +1,5 @@
-import { indexOfKey, itemKey, stepOfKey } from '../definition/graph/saga-graph.js';
-import { PENDING, type StepState } from './saga-state.js';
+import { indexOfKey, itemKey, stepOfKey } from '../../definition/graph/saga-graph.js';
+import { PENDING, type StepState } from '../saga-state.js';
 import { kindOf, KIND, TIMED, UNSETTLED } from './step-kinds.js';
 import {
   changedSteps,
