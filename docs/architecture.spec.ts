@@ -90,11 +90,14 @@ describe('the page', () => {
   });
 
   test('names functions of the database that its schema has', () => {
-    const folder = join(SRC, 'store/postgres/schema/functions');
-    const sql = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    const folder = join(SRC, 'store/postgres/schema');
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    const sql = files
+      .filter((name) => name.endsWith('.sql'))
+      .map((name) => readFileSync(join(folder, name), 'utf8'));
     const named = [...new Set([...PAGE.matchAll(/`saga\.(\w+)\(\)`/g)].map(([, name]) => name!))];
     expect(named.length).toBeGreaterThan(8);
-    expect(named.filter((name) => !sql.some((text) => text.includes(`}.${name}`)))).toEqual([]);
+    expect(named.filter((name) => !sql.some((text) => text.includes(`FUNCTION saga.${name}(`)))).toEqual([]);
   });
 
   test('names methods that a class or an interface of the library has', () => {

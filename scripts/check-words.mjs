@@ -70,7 +70,7 @@ const COVERED = [
 const EXCEPTIONS = [];
 
 /** SQL in template literals: names of columns and of functions, which people do not read. */
-const SQL = /\/store\/postgres\/.*\.(sql|function)\.ts$/;
+const SQL = /\/store\/postgres\/(.*\.sql|sql\.generated)\.ts$/;
 /** Files whose properties with these names contain code of the library. */
 const MUTANTS = /\.mutants\.ts$/;
 const CODE = ['find', 'replace'];
@@ -102,7 +102,7 @@ function filesBelow(path) {
   return readdirSync(path, { withFileTypes: true })
     .filter(({ name }) => name !== 'node_modules' && name !== 'dist')
     .flatMap((entry) => filesBelow(join(path, entry.name)))
-    .filter((file) => /\.(ts|mts|cts|js|mjs|cjs|md|html)$/.test(file));
+    .filter((file) => /\.(ts|mts|cts|js|mjs|cjs|md|html|sql)$/.test(file));
 }
 
 function hitsOf(file, kinds) {
@@ -124,7 +124,7 @@ function isExcepted(file, line) {
 
 function hitsIn({ kind, start, text: part }, whole, file) {
   // A phrase may go over the end of a line of a comment.
-  const flat = part.replace(/\n[ \t]*(\/\/|\*(?!\/))?[ \t]*/g, (end) => ' '.padEnd(end.length));
+  const flat = part.replace(/\n[ \t]*(\/\/|--|\*(?!\/))?[ \t]*/g, (end) => ' '.padEnd(end.length));
   const spaced = flat.replace(/ {2,}/g, (many) => ' ' + '\0'.repeat(many.length - 1));
   const hits = BANNED.flatMap(([pattern, instead]) => {
     const flexible = new RegExp(pattern.source.replaceAll(' ', ' \\0*'), 'gi');
@@ -158,6 +158,12 @@ function textOf(file, text) {
 }
 
 function codeParts(file, text) {
+  if (file.endsWith('.sql'))
+    return [...text.matchAll(/(?:^ *--.*\n)+/gm)].map(({ 0: line, index }) => ({
+      kind: 'comments',
+      start: index,
+      text: line,
+    }));
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const isSql = SQL.test(file);
   const isMutants = MUTANTS.test(file);

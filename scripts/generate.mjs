@@ -3,7 +3,9 @@
  * `npm run generate` in their names.
  */
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { sqlModule } from './sql.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -12,6 +14,10 @@ function run(...words) {
   const { status } = spawnSync(process.execPath, words, { cwd: ROOT, env, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
 }
+
+// The build needs it.
+const STORE = `${ROOT}libs/saga/src/store/postgres`;
+writeFileSync(`${STORE}/sql.generated.ts`, sqlModule(STORE));
 
 run('node_modules/@nestjs/cli/bin/nest.js', 'build', 'saga');
 run(

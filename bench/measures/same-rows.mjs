@@ -6,7 +6,7 @@ const OWN = ['id', 'saga_id', 'input', 'locked_by'];
 
 /**
  * bench.start(n) gives the ids of n new sagas, leased as by the engine's start; bench.checkpoint(ids, step) stores a
- * step of each. Planned as the engine's own functions are: see checkpoint.function.ts.
+ * step of each. Planned as the engine's own functions are: see checkpoint.sql.
  */
 export async function makeFunctions(db, name) {
   const c = await client(db);

@@ -17,7 +17,7 @@ import {
   type TransactionModel,
 } from './transaction-model.js';
 
-/** As in relay.function.ts and relay-order.ts. */
+/** As in relay.sql and relay-order.sql. */
 const DUE_AT_ONCE = 100;
 const LET_GO_AT_ONCE = 1_000;
 const FROM_START = 60_000;
@@ -213,7 +213,7 @@ export class OutboxModel implements OutboxStore {
     return dead.length;
   }
 
-  /** All messages of the lane that may be sent now have a greater seq than this: see relay-order.ts. */
+  /** All messages of the lane that may be sent now have a greater seq than this: see relay-order.sql. */
   private readFrom({ leasedBy, readFromStartAt, readIn, readTo, marks }: Lane): number {
     if (leasedBy !== undefined || readFromStartAt <= this.now - FROM_START || !readIn) return 0;
     const snapshot = this.options.transactions.snapshot();

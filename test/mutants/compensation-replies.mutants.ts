@@ -37,7 +37,7 @@ export const COMPENSATION_REPLY_MUTANTS: readonly Mutant[] = [
   {
     name: 'leave a reply that arrives while no worker has the saga where it is',
     in: 'signal',
-    find: 'i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} AS rests',
+    find: 'i.locked_by IS NULL AND i.status IN :IN_PROGRESS AS rests',
     replace: "i.locked_by IS NULL AND i.status = 'running' AS rests",
     killers: [specs('rollback/compensation-replies')],
   },

@@ -99,7 +99,7 @@ export const FAILOVER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep no record of sagas that were deleted',
-    find: 'WHERE i.id = ANY(family) AND i.finished_at > now() - ${KNOWN_FOR} ON CONFLICT (id) DO UPDATE SET at = now();',
+    find: 'WHERE i.id = ANY(family) AND i.finished_at > now() - :KNOWN_FOR ON CONFLICT (id) DO UPDATE SET at = now();',
     replace: 'WHERE false;',
     killers: contract('counts as further|that was deleted'),
   },

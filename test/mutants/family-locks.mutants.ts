@@ -15,8 +15,8 @@ export const FAMILY_LOCK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take a sub-saga for part of a family whose link to it was aborted or compensated',
-    find: "`${i}.status NOT IN ('compensated', 'aborted')`",
-    replace: "`${i}.status <> ''`",
+    find: ":i.status NOT IN ('compensated', 'aborted')",
+    replace: ":i.status <> ''",
     killers: postgres,
   },
   {
@@ -35,16 +35,16 @@ export const FAMILY_LOCK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'look for a circle at the holder of a lock only, not at those who have entered it',
-    find: `SELECT h.id FROM \${schema}.instance h
-      WHERE h.name = \${i}.name AND h.lock_key = \${i}.lock_key AND h.lock_state = 'inside'`,
-    replace: 'SELECT h.id FROM ${schema}.instance h WHERE false',
+    find: `SELECT h.id FROM saga.instance h
+      WHERE h.name = :i.name AND h.lock_key = :i.lock_key AND h.lock_state = 'inside'`,
+    replace: 'SELECT h.id FROM saga.instance h WHERE false',
     killers: postgres,
   },
   {
     name: 'look for a circle among the lock holders only, not among their sub-sagas',
     in: 'break_circle',
-    find: "SELECT c.id FROM ${schema}.instance c WHERE c.parent_id = r.id AND ${isLinked('c')}",
-    replace: "SELECT c.id FROM ${schema}.instance c WHERE c.parent_id = r.id AND c.lock_state = 'held'",
+    find: 'SELECT c.id FROM saga.instance c WHERE c.parent_id = r.id AND :IS_LINKED(c)',
+    replace: "SELECT c.id FROM saga.instance c WHERE c.parent_id = r.id AND c.lock_state = 'held'",
     killers: postgres,
   },
   {
@@ -56,7 +56,7 @@ export const FAMILY_LOCK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let all sagas of a circle fail, not only those that wait for the family of the one that closes it',
-    in: 'waitersForKin',
+    in: 'WAITERS_FOR_KIN',
     find: 'WHERE f.holder_name = i.name AND f.holder_key = i.lock_key)',
     replace: 'WHERE f.holder_name <> i.name OR f.holder_key = i.lock_key)',
     killers: postgres,
@@ -64,8 +64,8 @@ export const FAMILY_LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: 'leave a saga that is to fail for a circle without a due time',
     in: 'break_circle',
-    find: "lock_deadlock = ${toldOf(schema, 'i')},\n    ${dueUnlessStopped('i')}",
-    replace: "lock_deadlock = ${toldOf(schema, 'i')}",
+    find: 'lock_deadlock = :TOLD_OF(i),\n    :DUE_UNLESS_STOPPED(i)',
+    replace: 'lock_deadlock = :TOLD_OF(i)',
     killers: postgres,
   },
   {

@@ -15,7 +15,7 @@ export interface Place {
   readonly to: number;
   /** The innermost class member, function or constant that contains it. */
   readonly declaration: string;
-  /** The SQL function whose text contains it. */
+  /** The name in the `.sql` file of the statement, or of the part of one, that contains it. */
   readonly sqlFunction: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export class Library {
   static in(root: string): Library {
     const files = FOLDERS.flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-        .filter((name) => /(?<!\.spec|\.d)\.ts$/.test(name))
+        .filter((name) => /(?<!\.spec|\.d|\.generated)\.ts$|\.sql$/.test(name))
         .map((name) => `${folder}/${name.replaceAll('\\', '/')}`),
     );
     return Library.of(new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')])));
@@ -98,13 +98,12 @@ export class Library {
 }
 
 function occurrences(source: Source, wanted: string): Place[] {
-  const { file, text, code } = source;
+  const { file, code } = source;
   const places: Place[] = [];
   for (let at = code.text.indexOf(wanted); at >= 0; at = code.text.indexOf(wanted, at + 1)) {
     const from = code.offsets[at]!;
     const to = code.offsets[at + wanted.length - 1]! + 1;
-    source.tree ??= ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
-    places.push({ file, from, to, ...containersOf(source.tree, from) });
+    places.push({ file, from, to, ...containersOf(source, from) });
   }
   return places;
 }
@@ -125,22 +124,27 @@ function squeezed(text: string): Squeezed {
   return { text: kept.join(''), offsets };
 }
 
-function containersOf(tree: ts.SourceFile, at: number): Pick<Place, 'declaration' | 'sqlFunction'> {
+function containersOf(source: Source, at: number): Pick<Place, 'declaration' | 'sqlFunction'> {
+  const { file, text } = source;
+  if (file.endsWith('.sql')) {
+    // The first line of a statement, or of a part of one: see scripts/sql.mjs.
+    const name = [...text.slice(0, at).matchAll(/^-- (?:name|fragment): (\w+)/gm)].at(-1)?.[1];
+    return { declaration: name ?? file, sqlFunction: name };
+  }
+  source.tree ??= ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  return { declaration: declarationAt(source.tree, at), sqlFunction: undefined };
+}
+
+function declarationAt(tree: ts.SourceFile, at: number): string {
   const names: string[] = [];
-  let sqlFunction: string | undefined;
   const visit = (node: ts.Node): void => {
     if (at < node.getStart(tree) || at >= node.end) return;
     const name = names.length < 2 ? nameOf(node) : undefined;
     if (name !== undefined) names.push(name);
-    if (ts.isTemplateExpression(node) || ts.isNoSubstitutionTemplateLiteral(node)) {
-      const before = tree.text.slice(node.getStart(tree), at);
-      const found = [...before.matchAll(/\bFUNCTION \$\{\w+\}\.(\w+)/g)].at(-1)?.[1];
-      sqlFunction ??= found;
-    }
     ts.forEachChild(node, visit);
   };
   ts.forEachChild(tree, visit);
-  return { declaration: names.join('.'), sqlFunction };
+  return names.join('.');
 }
 
 /** The name of a class, its member, a function, or a constant of the file. */

@@ -27,16 +27,16 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'let two starts at once pass a lock that rejects',
     in: 'start_rejecting',
-    find: "PERFORM ${schema}.lock_queues(${place('name')}, ${place('lock_key')});",
+    find: 'PERFORM saga.lock_queues(n_name, n_lock_key);',
     replace: '',
     killers: [specs('limits/limits')],
   },
   {
     name: 'share the windows of a rate limit between its keys',
     in: 'reserve',
-    find: 'INTO stored FROM ${schema}.rate_limit r WHERE ${OF_LIMIT} FOR NO KEY UPDATE;',
+    find: 'INTO stored FROM saga.rate_limit r WHERE :OF_LIMIT FOR NO KEY UPDATE;',
     replace:
-      "INTO stored FROM ${schema}.rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key >= '' ORDER BY r.key LIMIT 1 FOR NO KEY UPDATE;",
+      "INTO stored FROM saga.rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key >= '' ORDER BY r.key LIMIT 1 FOR NO KEY UPDATE;",
     killers: contract('a rate limit'),
   },
   {

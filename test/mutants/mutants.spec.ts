@@ -34,12 +34,12 @@ describe('the code that a mutant replaces', () => {
   const LINES = `
     class Line {
       next() { return first(this.rows, 0); }
-    }
-    const next = (schema: string) => \`
-      CREATE FUNCTION \${schema}.next_1() AS
-        SELECT 1 WHERE true;
-      CREATE FUNCTION \${schema}.last_1() AS
-        SELECT 2 WHERE true;\`;`;
+    }`;
+  const STATEMENTS = `-- name: next_1
+CREATE FUNCTION saga.next_1() AS SELECT 1 WHERE true;
+
+-- name: last_1
+CREATE FUNCTION saga.last_1() AS SELECT 2 WHERE true;`;
 
   test('is found in whatever file it is, and however that is formatted', () => {
     const broken = mutant('return first(this.rows, 0);', 'return undefined;');
@@ -51,16 +51,18 @@ describe('the code that a mutant replaces', () => {
   });
 
   test('is in a member of a class, or in an SQL function', () => {
-    const library = libraryOf({ 'a.ts': LINES });
+    const library = libraryOf({ 'a.ts': LINES, 'a.sql': STATEMENTS });
     expect(library.placeOf(mutant('first(', 'last('))).toMatchObject({ declaration: 'Line.next' });
     const sql = mutant('WHERE true', 'WHERE false', { in: 'last_1' });
-    expect(library.placeOf(sql)).toMatchObject({ declaration: 'next', sqlFunction: 'last_1' });
+    expect(library.placeOf(sql)).toMatchObject({ file: 'a.sql', sqlFunction: 'last_1' });
     expect(library.mutated(sql)).toMatch(/SELECT 1 WHERE true;[^]*SELECT 2 WHERE false;/);
   });
 
   test('is refused if it is missing, if it occurs twice, and if nothing is changed', () => {
-    const library = libraryOf({ 'a.ts': LINES });
-    expect(library.problemOf(mutant('WHERE true', 'WHERE false'))).toContain('next_1 (a.ts), last_1 (a.ts)');
+    const library = libraryOf({ 'a.sql': STATEMENTS });
+    expect(library.problemOf(mutant('WHERE true', 'WHERE false'))).toContain(
+      'next_1 (a.sql), last_1 (a.sql)',
+    );
     expect(library.problemOf(mutant('WHERE no', 'WHERE false'))).toContain('is not in libs/saga/src');
     expect(library.problemOf(mutant('WHERE true', 'WHERE true', { in: 'next_1' }))).toContain(
       'changes nothing',

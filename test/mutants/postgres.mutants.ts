@@ -10,7 +10,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'drop the epoch check when a checkpoint is stored',
-    in: 'checkpointFrom',
+    in: 'CHECKPOINT',
     find: 'WHERE i.id = w.id AND i.epoch = w.epoch AND i.checkpoints < w.number',
     replace: 'WHERE i.id = w.id AND i.checkpoints < w.number',
     killers: contract('a worker whose lease'),
@@ -35,13 +35,13 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'store the steps of a checkpoint that was fenced off',
-    find: `WHERE cardinality(saved) = \${source === SINGLE ? '1' : 'cardinality($1)'} OR c.saga_id = ANY(saved)`,
+    find: `WHERE cardinality(saved) = :all OR c.saga_id = ANY(saved)`,
     replace: 'WHERE true',
     killers: contract('a worker whose lease'),
   },
   {
     name: 'forget that a saga was woken while it was held',
-    find: 'CASE WHEN i.woken AND w.status IN ${inList(IN_PROGRESS)} THEN now() ELSE',
+    find: 'CASE WHEN i.woken AND w.status IN :IN_PROGRESS THEN now() ELSE',
     replace: `CASE WHEN i.woken AND w.status IN ('paused') THEN now() ELSE`,
     killers: contract('a saga that waits for another'),
   },
@@ -91,27 +91,27 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   {
     name: 'claim a long backlog by a plan for an empty table',
     in: 'claim',
-    find: '${PINNED}',
+    find: ':PINNED',
     replace: '',
     killers: [specs('claim/backlog-position')],
   },
   {
     name: 'claim without raising the epoch',
-    in: 'takeLease',
+    in: 'TAKE_LEASE',
     find: 'epoch = i.epoch + 1,',
     replace: 'epoch = i.epoch,',
     killers: contract('a worker whose lease'),
   },
   {
     name: 'do not count takeovers',
-    in: 'takeLease',
+    in: 'TAKE_LEASE',
     find: 'takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),',
     replace: 'takeovers = i.takeovers,',
     killers: contract('a saga whose worker was lost'),
   },
   {
     name: 'do not count lost workers',
-    in: 'takeLease',
+    in: 'TAKE_LEASE',
     find: 'losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),',
     replace: 'losses = i.losses,',
     killers: contract('a saga whose worker was lost'),
@@ -131,21 +131,21 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   {
     name: 'take the place of a lease that ran out without fencing off its holder',
     in: 'claim_limited',
-    find: 'UPDATE ${schema}.instance i SET epoch = i.epoch + 1 WHERE',
-    replace: 'UPDATE ${schema}.instance i SET epoch = i.epoch WHERE',
+    find: 'UPDATE saga.instance i SET epoch = i.epoch + 1 WHERE',
+    replace: 'UPDATE saga.instance i SET epoch = i.epoch WHERE',
     killers: contract('saga store a concurrency'),
   },
   {
     name: 'let two claims fill the places of a concurrency at once',
-    find: 'PERFORM FROM ${schema}.concurrency c WHERE c.saga = ANY(asked) ORDER BY c.saga FOR NO KEY UPDATE;',
+    find: 'PERFORM FROM saga.concurrency c WHERE c.saga = ANY(asked) ORDER BY c.saga FOR NO KEY UPDATE;',
     replace: '',
     killers: [specs('claim-sagas'), specs('sagas/concurrency')],
   },
   {
     name: 'give a lock to two',
-    find: `(EXISTS (SELECT FROM \${schema}.instance h
+    find: `(EXISTS (SELECT FROM saga.instance h
           WHERE h.name = given.name`,
-    replace: `(EXISTS (SELECT FROM \${schema}.instance h
+    replace: `(EXISTS (SELECT FROM saga.instance h
           WHERE h.name <> given.name`,
     killers: contract('a semantic lock'),
   },
@@ -157,7 +157,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'do not hand a lock on',
-    find: 'PERFORM ${schema}.lock_hand_over(gone.name, gone.lock_key);',
+    find: 'PERFORM saga.lock_hand_over(gone.name, gone.lock_key);',
     replace: 'CONTINUE;',
     killers: contract('a semantic lock'),
   },
@@ -223,7 +223,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'do not wake a saga whose sub-saga has ended',
-    find: 'IF $3 IS NOT NULL THEN PERFORM ${schema}.wake($3); END IF;',
+    find: 'IF parent IS NOT NULL THEN PERFORM saga.wake(parent); END IF;',
     replace: '',
     killers: contract('a saga that waits for another'),
   },
@@ -326,14 +326,14 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'never claim a saga that is larger than the room of an idle worker',
-    in: 'pickByBytes',
+    in: 'due',
     find: '(large = 0 AND (size <= $5 OR $6))',
     replace: '(large = 0 AND size <= $5)',
     killers: contract('little room for bytes'),
   },
   {
     name: 'claim more small sagas by one statement than a page has bytes',
-    in: 'pickByBytes',
+    in: 'due',
     find: `small := small + size;
       EXIT WHEN small > $4;
       ids := ids || candidate;
@@ -345,27 +345,27 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'claim a saga that is larger than a page without saying that it has to be read in parts',
-    in: 'pickByBytes',
+    in: 'due',
     find: 'IF size > $4 THEN in_parts := candidate; END IF;',
     replace: '',
     killers: contract('rows of any size|little room for bytes'),
   },
   {
     name: 'let large sagas from further back pass those that found no room',
-    in: 'pickByBytes',
-    find: 'CONTINUE WHEN size > ${SMALL_SAGA};',
+    in: 'due',
+    find: 'CONTINUE WHEN size > :SMALL_SAGA;',
     replace: '',
     killers: contract('little room for bytes'),
   },
   {
     name: 'read as many large sagas by one statement as there are',
-    find: 'IF ${schema}.bytes_at_most($1) <= $2 THEN RETURN; END IF;',
+    find: 'IF saga.bytes_at_most($1) <= $2 THEN RETURN; END IF;',
     replace: 'RETURN;',
     killers: contract('rows of any size'),
   },
   {
     name: 'take the size of a compressed value for that of its text',
-    find: 'THEN 1 ELSE 256 END, 0)`;',
+    find: 'THEN 1 ELSE 256 END, 0)',
     replace: 'THEN 1 ELSE 1 END, 0)`;',
     killers: contract('rows of any size'),
   },

@@ -15,13 +15,13 @@ export const START_TIME_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'forget the start time of a saga that is claimed before it',
-    find: 'starts_at = CASE WHEN i.starts_at > ${moment} THEN i.starts_at END,',
+    find: 'starts_at = CASE WHEN i.starts_at > :moment THEN i.starts_at END,',
     replace: 'starts_at = NULL,',
     killers: postgres,
   },
   {
     name: 'keep the start time of a saga that is claimed after it',
-    find: 'starts_at = CASE WHEN i.starts_at > ${moment} THEN i.starts_at END,',
+    find: 'starts_at = CASE WHEN i.starts_at > :moment THEN i.starts_at END,',
     replace: '',
     killers: postgres,
   },

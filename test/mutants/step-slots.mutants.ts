@@ -8,8 +8,8 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
   {
     name: 'do not count the slots that were called for a saga',
     in: 'promote_slots',
-    find: "WHERE ${OF_LIMIT} AND s.state <> 'waiting' AND s.state <> 'late';",
-    replace: "WHERE ${OF_LIMIT} AND s.state = 'taken';",
+    find: "WHERE :OF_LIMIT AND s.state <> 'waiting' AND s.state <> 'late';",
+    replace: "WHERE :OF_LIMIT AND s.state = 'taken';",
     killers: CONTRACT,
   },
   {
@@ -22,8 +22,8 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
   {
     name: 'let a saga that comes late for its slot wait behind all others',
     in: 'settle_slots',
-    find: "UPDATE ${schema}.step_slot s SET state = 'late'\n  WHERE",
-    replace: 'DELETE FROM ${schema}.step_slot s\n  WHERE',
+    find: "UPDATE saga.step_slot s SET state = 'late'\n  WHERE",
+    replace: 'DELETE FROM saga.step_slot s\n  WHERE',
     killers: CONTRACT,
   },
   {
@@ -43,20 +43,20 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
   {
     name: 'let a saga that is called for a slot wait behind what became due since',
     in: 'call_all',
-    find: "i.rank_at - greatest(now() - saga.since, interval '0')",
+    find: "i.rank_at - greatest(now() - called.since, interval '0')",
     replace: 'i.rank_at',
     killers: CONTRACT,
   },
   {
     name: 'keep a slot until the clock of the database has come back to where it was set back from',
-    find: "`${column} BETWEEN clock_timestamp() - interval '${ms} milliseconds' AND clock_timestamp()`",
-    replace: "`${column} > clock_timestamp() - interval '${ms} milliseconds'`",
+    find: ":column BETWEEN clock_timestamp() - interval ':ms milliseconds' AND clock_timestamp()",
+    replace: ":column > clock_timestamp() - interval ':ms milliseconds'",
     killers: CONTRACT,
   },
   {
     name: 'keep the slot of a lease that has run out',
     in: 'fence_slots',
-    find: 'UPDATE ${schema}.instance i SET epoch = i.epoch + 1 WHERE i.id = ANY(lapsed);',
+    find: 'UPDATE saga.instance i SET epoch = i.epoch + 1 WHERE i.id = ANY(lapsed);',
     replace: '',
     killers: CONTRACT,
   },

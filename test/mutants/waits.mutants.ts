@@ -181,20 +181,20 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'do not wake a saga that waits for a signal',
-    find: 'due_at = CASE WHEN saga.rests AND saga.awaits THEN now() ELSE i.due_at END',
+    find: 'due_at = CASE WHEN sent_to.rests AND sent_to.awaits THEN now() ELSE i.due_at END',
     replace: 'due_at = i.due_at',
     killers: postgres,
   },
   {
     name: 'forget that a signal came while the saga was held',
-    find: 'woken = i.woken OR saga.locked_by IS NOT NULL',
+    find: 'woken = i.woken OR sent_to.locked_by IS NOT NULL',
     replace: 'woken = i.woken',
     killers: postgres,
   },
   {
     name: 'keep a signal for a saga that has ended',
-    find: 'saga.status IN ${inList(ENDED_STATUSES)}',
-    replace: "saga.status IN ('compensated', 'aborted')",
+    find: 'sent_to.status IN :ENDED_STATUSES',
+    replace: "sent_to.status IN ('compensated', 'aborted')",
     killers: postgres,
   },
   {
@@ -205,13 +205,13 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'publish what a checkpoint said that was fenced off',
-    find: 'WHERE m.saga_id = ANY(saved)',
+    find: 'WHERE w.saga_id = ANY(saved)',
     replace: 'WHERE m.saga_id IS NOT NULL',
     killers: postgres,
   },
   {
     name: 'publish again what was stored before',
-    find: 'IF cardinality(saved) = cardinality(${saved}) THEN',
+    find: 'IF cardinality(saved) = cardinality(w_id) THEN',
     replace: 'IF true THEN',
     killers: postgres,
   },
@@ -241,13 +241,13 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'check a signal by the newest graph of a version, whichever the instance keeps',
-    find: 'AND g.revision = coalesce(saga.graph_revision,',
+    find: 'AND g.revision = coalesce(sent_to.graph_revision,',
     replace: 'AND g.revision = coalesce(NULL,',
     killers: [testsOf('postgres-saga-store', 'refused by the graph that the saga goes by')],
   },
   {
     name: 'refuse a signal that the saga waits for right now, by the graph of another process',
-    find: 'IF NOT ($7 IS NULL OR saga.awaits OR coalesce(',
+    find: 'IF NOT ($7 IS NULL OR sent_to.awaits OR coalesce(',
     replace: 'IF NOT ($7 IS NULL OR coalesce(',
     killers: [testsOf('postgres-saga-store', 'if the saga waits for it right now')],
   },

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { transformSync } from '@swc/core';
+import { sqlModule } from '../../scripts/sql.mjs';
 import { Library } from './library.js';
 import type { Mutant } from './mutant.js';
 import { SpecFiles } from './spec-files.js';
@@ -22,6 +23,8 @@ const LINKED = ['node_modules', 'libs/saga/node_modules', 'libs/saga/dist'];
 /** With all that the simulation is made of. */
 const BUILT = ['libs/saga/src', 'test'];
 const BUILD = 'build';
+/** The `.sql` files, and the module that is generated from them. */
+const SQL = 'libs/saga/src/store/postgres';
 
 /** A copy of the tree in a temporary folder, in which one mutant after the other lives. */
 export class Workspace {
@@ -56,12 +59,10 @@ export class Workspace {
     const file = join(this.folder, this.library.placeOf(mutant).file);
     const text = readFileSync(file, 'utf8');
     try {
-      writeFileSync(file, this.library.mutated(mutant));
-      this.build(file);
+      this.put(file, this.library.mutated(mutant));
       return await use();
     } finally {
-      writeFileSync(file, text);
-      this.build(file);
+      this.put(file, text);
     }
   }
 
@@ -69,6 +70,15 @@ export class Workspace {
   remove(): void {
     for (const child of this.children) child.kill('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private put(file: string, text: string): void {
+    writeFileSync(file, text);
+    if (!file.endsWith('.sql')) return this.build(file);
+    const folder = join(this.folder, SQL);
+    const generated = join(folder, 'sql.generated.ts');
+    writeFileSync(generated, sqlModule(folder));
+    this.build(generated);
   }
 
   private builtPath(file: string): string {

@@ -128,7 +128,7 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     const saga = await started(on);
     await on.store.transact(async () => checkpointOf(saga, ['reserve']));
   },
-  // The lock is handed on once the transaction is through: see lock-queue.function.ts.
+  // The lock is handed on once the transaction is through: see lock-queue.sql.
   'a transactional step at another level that ends a saga with a lock': async (on) => {
     const name = `locked-${randomUUID()}`;
     const saga = await started(on, { name, lockKey: 'k' });

@@ -4,7 +4,7 @@ import {
   SAGA_PARAMETERS,
   STEP_PARAMETERS,
 } from '../../../libs/saga/src/store/postgres/checkpoint/checkpoint-parameters.js';
-import { CHECKPOINT_ARGUMENTS } from '../../../libs/saga/src/store/postgres/schema/functions/checkpoint.function.js';
+import { CHECKPOINT_ARGUMENTS } from '../../../libs/saga/src/store/postgres/checkpoint/checkpoint-parameters.js';
 import { DAY, dayOf, idOf, PartitionedTables } from '../../support/partitioned-tables.js';
 import { TestApps } from '../../support/test-app.js';
 import { until } from '../../support/gate.js';

@@ -62,7 +62,7 @@ const OUTAGE_WAITS = { first: 200, longest: 5_000 };
 const SUSPECT_AGAIN = 1_000;
 /**
  * The delays (ms) of further reads after the last message was found. A transaction that began to publish while relays
- * were busy sends no notification (publish.function.ts), and may commit a little later.
+ * were busy sends no notification (publish.sql), and may commit a little later.
  */
 const LOOKS_AGAIN = [10, 30, 100, 300, 1_000];
 /** The number of characters that are stored of an error. */

@@ -1,8 +1,5 @@
-import { CHECKPOINT_ARGUMENTS } from './schema/functions/checkpoint.function.js';
-import { FAMILY_ARGUMENTS } from './schema/functions/family.function.js';
-import { CHECKPOINT_PUBLISH_ARGUMENTS } from './schema/functions/checkpoint-publish.function.js';
-import { CLAIM_ARGUMENTS } from './schema/functions/claim.function.js';
-import { START_ARGUMENTS } from './schema/functions/start.function.js';
+import { CHECKPOINT_ARGUMENTS, PUBLISH_PARAMETERS } from './checkpoint/checkpoint-parameters.js';
+import { START_ARGUMENTS, START_PARAMETERS } from './start/start-parameters.js';
 import { callSql } from './checkpoint/call.sql.js';
 import { fenced, relaxed } from './checkpoint/relaxed.sql.js';
 import { Select } from './checkpoint/select.js';
@@ -55,6 +52,9 @@ export const writesOf = (s: string) => ({ ...plainWrites(s), ...relaxedWrites(s)
 
 export type Writes = ReturnType<typeof writesOf>;
 
+/** The number of arguments of checkpoint_family: names and keys of locks, the parent, the steps that start sagas, messages, sagas, and the checkpoint. */
+const FAMILY_ARGUMENTS = 4 + PUBLISH_PARAMETERS.length + START_PARAMETERS.length + CHECKPOINT_ARGUMENTS;
+
 const plainWrites = (s: string) => ({
   start: new Select(`${unlessAll('id', '$3')}, ${NOW}`, `${callSql(s, 'start', START_ARGUMENTS)} AS c(id)`),
   startOne: new Select(`c.id, ${NOW}`, `${callSql(s, 'start_one', START_ARGUMENTS)} AS c(id)`),
@@ -64,7 +64,9 @@ const plainWrites = (s: string) => ({
   ),
   checkpointOne: saving(callSql(s, 'checkpoint_one', CHECKPOINT_ARGUMENTS)),
   checkpointLocked: saving(callSql(s, 'checkpoint_locked', 2 + CHECKPOINT_ARGUMENTS)),
-  checkpointPublish: saving(callSql(s, 'checkpoint_publish', CHECKPOINT_PUBLISH_ARGUMENTS)),
+  checkpointPublish: saving(
+    callSql(s, 'checkpoint_publish', 1 + PUBLISH_PARAMETERS.length + 2 + CHECKPOINT_ARGUMENTS),
+  ),
   checkpointFamily: saving(callSql(s, 'checkpoint_family', FAMILY_ARGUMENTS)),
 });
 
@@ -92,7 +94,7 @@ const plainStatements = (s: string) => ({
   startRejecting: `SELECT c.id, ${NOW} FROM ${callSql(s, 'start_rejecting', START_ARGUMENTS)} AS c(id)`,
   lockHolders: `SELECT w.n, ${s}.lock_holder(w.name, w.key) AS holder FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)`,
   unsaved: unsavedSql(s),
-  claim: `SELECT * FROM ${callSql(s, 'claim', CLAIM_ARGUMENTS)}`,
+  claim: `SELECT * FROM ${callSql(s, 'claim', 9)}`,
   claimLimited: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_limited', 8)}`,
   claimKeyed: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_keyed', 8)}`,
   claimed: claimedSql(s),

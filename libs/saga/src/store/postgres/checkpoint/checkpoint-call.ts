@@ -1,7 +1,6 @@
 import type { Durability } from '../../../definition/options/saga-options.js';
 import { type Checkpoint, concernsOthers } from '../../../engine/ports/checkpoint.js';
 import { isTerminal } from '../../../machine/saga-state.js';
-import { TASKS_ARGUMENTS } from '../schema/functions/tasks.function.js';
 import { startParameters } from '../start/start-parameters.js';
 import type { Writes } from '../statements.js';
 import { parameterList } from './call.sql.js';
@@ -15,6 +14,9 @@ import { inLockOrder } from './in-lock-order.js';
 import type { StoreCall } from './prepared-calls.js';
 import { fenced, relaxed } from './relaxed.sql.js';
 import { Select } from './select.js';
+
+/** The number of arguments of tasks.sql. */
+const TASKS_ARGUMENTS = 6;
 
 /** Makes the calls that store checkpoints. */
 export class CheckpointCalls {

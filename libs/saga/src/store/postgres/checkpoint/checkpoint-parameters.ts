@@ -76,7 +76,7 @@ export const STEP_PARAMETERS: readonly (RowColumn<ChangedStep> | RowColumn<StepS
   ...STATE_PARAMETERS,
 ];
 
-/** What publish.function.ts is given of a message. */
+/** What publish.sql is given of a message. */
 export const PUBLISH_PARAMETERS: readonly RowColumn<StoredMessage>[] = [
   { name: 'id', type: 'uuid', valueOf: ({ id }) => id },
   { name: 'topic', type: 'text', valueOf: ({ topic }) => topic },
@@ -86,7 +86,7 @@ export const PUBLISH_PARAMETERS: readonly RowColumn<StoredMessage>[] = [
   { name: 'headers', type: 'jsonb', valueOf: ({ headers }) => JSON.stringify(headers) },
 ];
 
-/** The parameters of checkpoint.function.ts: an array for each column, first of the sagas, then of the steps that changed. */
+/** The parameters of checkpoint.sql: an array for each column, first of the sagas, then of the steps that changed. */
 export function checkpointParameters(checkpoints: readonly Checkpoint[], fresh: boolean): unknown[] {
   const steps: ChangedStep[] = [];
   for (const checkpoint of checkpoints)
@@ -171,3 +171,6 @@ function lastError({ changed, state }: Checkpoint): string | undefined {
 function isFailing({ status, errors }: StepState): boolean {
   return errors.length > 0 && status !== 'completed' && status !== 'compensated' && status !== 'skipped';
 }
+
+/** The number of arguments of checkpoint.sql; the last one says whether no step of the sagas is stored yet. */
+export const CHECKPOINT_ARGUMENTS = SAGA_PARAMETERS.length + STEP_PARAMETERS.length + 1;

@@ -1,8 +1,8 @@
 import type { EngineSql } from '../connection/engine-sql.js';
 import type { Sql } from '../connection/sql.js';
 import type { Writes } from '../statements.js';
-import { CHECKPOINT_ARGUMENTS } from '../schema/functions/checkpoint.function.js';
-import { START_ARGUMENTS } from '../schema/functions/start.function.js';
+import { CHECKPOINT_ARGUMENTS } from './checkpoint-parameters.js';
+import { START_ARGUMENTS } from '../start/start-parameters.js';
 import { type Select, setting } from './select.js';
 import { isUnprepared } from '../connection/transient-errors.js';
 import { withoutParameters } from '../connection/redact-message.js';

@@ -103,7 +103,7 @@ export class StepTransactions {
 
   /**
    * The checkpoint of a step's transaction, which may be at any level. At one where the saga's lock cannot be handed on,
-   * the saga stays in its queue and is due: see lock-queue.function.ts.
+   * the saga stays in its queue and is due: see lock-queue.sql.
    */
   private async checkpointWithin(
     sql: Sql,

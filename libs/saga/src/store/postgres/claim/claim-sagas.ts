@@ -17,7 +17,7 @@ interface LimitedRow {
   readonly next_due_at: number | null;
 }
 
-/** The first row of a claim; see claim.function.ts. */
+/** The first row of a claim; see claim.sql. */
 interface ClaimRow {
   readonly now: number;
   readonly next_due_at: number | null;
@@ -43,7 +43,7 @@ interface Round {
 /**
  * Claims due sagas: one statement, and one more each for sagas with a `concurrency` and sagas with a lock.
  *
- * They are transactions of their own. Queues are locked before rows (see lock-queue.function.ts), and the claimed sagas
+ * They are transactions of their own. Queues are locked before rows (see lock-queue.sql), and the claimed sagas
  * are known only once their rows are. If a statement fails, its sagas are released, because no worker would run them
  * until their leases run out. The sagas that are ready run.
  */

@@ -36,7 +36,7 @@ interface CleanedRow {
 
 const FIRST: CleanupPlace = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
-/** The deletion of sagas that have ended: see functions/cleanup.function.ts. */
+/** The deletion of sagas that have ended: see functions/cleanup.sql. */
 export class PostgresCleanup {
   constructor(
     private readonly sql: Sql,

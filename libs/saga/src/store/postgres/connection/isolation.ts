@@ -1,5 +1,13 @@
 import { onePerPool, type PgClient, type StatementWatch } from './pg-types.js';
-import { IS_RAISED, NOT_READ_COMMITTED } from '../schema/functions/raised-isolation.js';
+
+/**
+ * Raised by what needs READ COMMITTED and finds another level: see lock-queue.sql. Nothing was done.
+ * A class of our own: PostgreSQL's begin with 0 to 4 and A to H.
+ */
+export const NOT_READ_COMMITTED = 'SG001';
+
+/** In SQL: is this transaction at another level than the engine's? */
+export const IS_RAISED = `current_setting('transaction_isolation') <> 'read committed'`;
 
 /** serialization_failure: no statement of ours meets it at READ COMMITTED, but for rows that move between partitions. */
 const SERIALIZATION_FAILURE = '40001';

@@ -1,7 +1,10 @@
-import { isUndone } from '../schema/functions/lock-queue.function.js';
 import { loadedOperations } from './operation.sql.js';
 import { sagaFields } from '../schema/saga-row.js';
 import { storedSagaColumns } from '../read/stored-saga.sql.js';
+
+/** Whether a saga had completed, and is to be undone: it begins again, compensating. */
+const isUndone = (i: string): string =>
+  `(${i}.status = 'compensating' AND coalesce(${i}.failure ->> 'kind', '') = 'undone')`;
 
 /** What of a saga is shown to people alone, beside what a worker needs. @param i the alias of the instance row */
 export const aroundSaga = (schema: string, i: string): string => `

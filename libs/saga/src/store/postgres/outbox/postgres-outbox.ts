@@ -84,7 +84,7 @@ interface DeadRow extends Omit<StoredDeadMessage, 'createdAt' | 'deadAt'> {
   readonly deadAt: number;
 }
 
-/** The statements of the outbox. functions/relay.function.ts describes what they do. */
+/** The statements of the outbox. messaging/relay.sql describes what they do. */
 export class PostgresOutbox {
   private readonly s: string;
 

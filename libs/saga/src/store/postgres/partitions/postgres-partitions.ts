@@ -26,7 +26,7 @@ const FORGOTTEN_AT_ONCE = 2_000;
 const PART = '^instance_([0-9]{8}|before)$';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** The partitions of sagas, where there are any: see functions/partition.function.ts. */
+/** The partitions of sagas, where there are any: see partitions/partition.sql. */
 export class PostgresPartitions {
   constructor(
     private readonly sql: Sql,

@@ -26,7 +26,7 @@ WITH paused AS (
   ON CONFLICT (saga, step) WHERE resumed_at IS NULL DO NOTHING RETURNING id)
 SELECT pg_notify($5, 'pauses') FROM paused`;
 
-/** Resumes it, if it is paused. It waits for checkpoints that rely on the pause: see rest-while-paused.function.ts. */
+/** Resumes it, if it is paused. It waits for checkpoints that rely on the pause: see rest-while-paused.sql. */
 export const resumeStepSql = (schema: string): string => `
 WITH resumed AS (
   UPDATE ${schema}.step_pause SET resumed_at = now(), resumed_by = $3, resume_reason = $4

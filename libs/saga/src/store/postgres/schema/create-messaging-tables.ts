@@ -1,9 +1,5 @@
-import { inboxForgetFunction } from './functions/inbox.function.js';
-import { publishFunction } from './functions/publish.function.js';
-import { relayFunctions } from './functions/relay.function.js';
-import { ORDER_COLUMNS } from './functions/relay-order.js';
 import { LANES } from '../outbox/postgres-outbox.js';
-import { wakeupChannel } from '../connection/schema-name.js';
+import { sqlIn } from '../sql-texts.js';
 
 /**
  * The statements that create the outbox and the inbox, which participants without sagas have as well. Idempotent, so that it may be applied by
@@ -12,7 +8,6 @@ import { wakeupChannel } from '../connection/schema-name.js';
  */
 export const createMessagingTables = (name: string): string[] => {
   const schema = `"${name}"`;
-  const channel = wakeupChannel(name);
   return [
     `CREATE SCHEMA IF NOT EXISTS ${schema}`,
     // id, aggregatetype (topic), aggregateid (key), type and payload are what outbox event routers read by default.
@@ -47,7 +42,7 @@ export const createMessagingTables = (name: string): string[] => {
       CREATE INDEX IF NOT EXISTS outbox_retry ON ${schema}.outbox (lane, retry_at) WHERE retry_at IS NOT NULL`,
     `
       CREATE INDEX IF NOT EXISTS outbox_dead ON ${schema}.outbox (dead_at, id) WHERE dead_at IS NOT NULL`,
-    // Who sends what; a few updates a second of rows that never grow (HOT).
+    // Who sends what; a few updates a second of rows that never grow (HOT). The last columns: see relay-order.sql.
     `
       CREATE TABLE IF NOT EXISTS ${schema}.outbox_lane (
         lane smallint PRIMARY KEY,
@@ -56,7 +51,12 @@ export const createMessagingTables = (name: string): string[] => {
         leased_until timestamptz NOT NULL DEFAULT '-infinity',
         served_at timestamptz NOT NULL DEFAULT '-infinity',
         may_hold boolean NOT NULL DEFAULT true,
-${ORDER_COLUMNS.slice(1)}
+        read_to bigint NOT NULL DEFAULT 0,
+        read_in pg_snapshot,
+        mark_xids xid8[] NOT NULL DEFAULT '{}',
+        mark_seqs bigint[] NOT NULL DEFAULT '{}',
+        safe_from bigint NOT NULL DEFAULT 0,
+        read_from_start_at timestamptz NOT NULL DEFAULT '-infinity'
       ) WITH (fillfactor = 50)`,
     `
       INSERT INTO ${schema}.outbox_lane (lane) SELECT generate_series(0, ${LANES - 1}) ON CONFLICT DO NOTHING`,
@@ -75,8 +75,6 @@ ${ORDER_COLUMNS.slice(1)}
         PRIMARY KEY (consumer, message_id)
       )`,
     `CREATE INDEX IF NOT EXISTS inbox_handled ON ${schema}.inbox (handled_at)`,
-    publishFunction(schema, channel),
-    inboxForgetFunction(schema),
-    ...relayFunctions(schema),
+    ...sqlIn('schema/messaging', name),
   ];
 };

@@ -1,6 +1,6 @@
 import * as kind from '../../../definition/options/kinds.js';
 import type { QueryRunner } from '../typeorm/typeorm-types.js';
-import { FIRST_MONDAY } from './functions/partition.function.js';
+import { FIRST_MONDAY } from '../sql-values.js';
 import { partitionSql, unpartitionSql } from './partition-tables.sql.js';
 import { PARTITIONED, PARTITIONING_TABLES } from './tables/table-facts.js';
 

@@ -1,10 +1,6 @@
-import { finishedIndexSql } from './finished-index.sql.js';
+import { sqlIn, sqlText } from '../sql-texts.js';
 import { dropsOf } from './created-objects.js';
-import { plannedOnce, plannedPerCall } from './functions/checkpoint.function.js';
-import { cleanupFunction } from './functions/cleanup.function.js';
-import { correlationFunctions } from './functions/correlation.function.js';
-import { partitionFunctions } from './functions/partition.function.js';
-import { startFunction, startOneFunction } from './functions/start.function.js';
+import { finishedIndexSql } from './finished-index.sql.js';
 
 /**
  * What partitioned tables need.
@@ -28,19 +24,15 @@ export const partitionSql = (name: string) => {
       // In ms; what came before `since` has a partition of its own.
       `CREATE TABLE ${schema}.partitioning (period bigint NOT NULL, since bigint NOT NULL)`,
     ],
-    functions: [...partitionFunctions(schema), ...correlationFunctions(schema), ...plannedPerCall(schema)],
+    functions: [...sqlIn('schema/partitions', name), ...sqlIn('schema/partitioned', name)],
   };
 };
 
 /** The reverse of `partitionSql`, once the tables are united. @param name the schema's name, unquoted */
-export const unpartitionSql = (name: string): string[] => {
-  const schema = `"${name}"`;
-  return [
-    ...dropsOf(partitionFunctions(schema), name),
-    startFunction(schema),
-    startOneFunction(schema),
-    cleanupFunction(schema),
-    ...plannedOnce(schema),
-    ...dropsOf(partitionSql(name).tables, name),
-  ];
-};
+export const unpartitionSql = (name: string): string[] => [
+  ...dropsOf(sqlIn('schema/partitions', name), name),
+  ...(['start', 'start_one', 'cleanup', 'checkpoint', 'checkpoint_one'] as const).map((replaced) =>
+    sqlText(replaced, name),
+  ),
+  ...dropsOf(partitionSql(name).tables, name),
+];

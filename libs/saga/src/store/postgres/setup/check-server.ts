@@ -1,7 +1,7 @@
 import { SagaConfigurationError } from '../../../errors.js';
 import type { EngineSql } from '../connection/engine-sql.js';
 import { homeOf } from '../connection/home-database.js';
-import { IS_RAISED } from '../schema/functions/raised-isolation.js';
+import { IS_RAISED } from '../connection/isolation.js';
 import type { Needs } from './needs.js';
 import { StandbyError } from './wait-for-promotion.js';
 

@@ -9,7 +9,7 @@ import { schemaOfStep } from '../connection/step-connections.js';
 
 const COLUMNS = 'name, number, founders, accepting, changed_at IS NOT NULL AS changed, closed';
 
-/** The trigger of each table of a closed shard: see shard-closed.function.ts. */
+/** The trigger of each table of a closed shard: see shard-closed.sql. */
 const TRIGGER = 'shard_closed';
 /** The tables that a closed shard seals: its own row can be changed. */
 const SEALED_TABLES = SAGA_TABLES.filter((table) => table !== 'shard');

@@ -20,7 +20,7 @@ interface SignalRow extends SignalledSaga {
   readonly elsewhere: boolean;
 }
 
-/** Tells sagas something: see signal.function.ts. */
+/** Tells sagas something: see signal.sql. */
 export async function sendSignals(
   query: Query,
   sql: Statements,

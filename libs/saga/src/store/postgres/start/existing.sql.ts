@@ -1,4 +1,9 @@
-import { exactBytes } from '../schema/functions/bytes.function.js';
+/**
+ * The bytes of a value as text. PostgreSQL knows the size of a stored value without reading it, unless it is compressed:
+ * then this decompresses it.
+ */
+const exactBytes = (column: string): string =>
+  `coalesce(CASE WHEN pg_column_compression(${column}) IS NULL THEN pg_column_size(${column}) ELSE octet_length(${column}::text) END, 0)::bigint`;
 
 /** The columns of a saga that a repeated start is compared with: the input is the one that it was started with. */
 const COMPARED = `id, name, correlation_id, CASE WHEN input_replaced THEN started_input ELSE input END AS input,

@@ -24,7 +24,7 @@ const STORED: Record<SagaFieldWith<{ readonly isStarted: true }>, (arrival: Arri
 /** The columns that a start stores as they are given. */
 export const STARTED = SAGA_ROW.filter(({ isStarted }) => isStarted);
 
-/** What start.function.ts is given of a new saga. */
+/** What start.sql is given of a new saga. */
 export const START_PARAMETERS: readonly RowColumn<Arrival>[] = [
   ...STARTED.map(({ field, name, type }) => ({ name, type, valueOf: STORED[field as keyof typeof STORED] })),
   { name: 'leased', type: 'boolean', valueOf: ({ saga }) => takesLease(saga) },
@@ -36,7 +36,7 @@ export const START_PARAMETERS: readonly RowColumn<Arrival>[] = [
 ];
 
 /**
- * The parameters of start.function.ts: an array for each column.
+ * The parameters of start.sql: an array for each column.
  * @param arrivals the sagas in the order in which they came, as those with a lock are to have it
  */
 export function startParameters(sagas: readonly NewSaga[], arrivals: readonly NewSaga[]): unknown[] {
@@ -59,3 +59,6 @@ function arrivalOf(saga: NewSaga, arrivals: readonly NewSaga[]): Arrival {
 export function takesLease({ leased, lockKey }: NewSaga): boolean {
   return leased && lockKey === undefined;
 }
+
+/** The number of arguments of start.sql: a worker, its lease, the columns, and whether nothing can be there yet. */
+export const START_ARGUMENTS = 2 + START_PARAMETERS.length + 1;

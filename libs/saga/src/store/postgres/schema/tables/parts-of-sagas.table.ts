@@ -53,7 +53,7 @@ export const partTables = (schema: string): string[] => [
         since timestamptz NOT NULL,
         PRIMARY KEY (saga_id, step)
       )`,
-  // Sagas that were deleted soon after their end: see cleanup.function.ts.
+  // Sagas that were deleted soon after their end: see cleanup.sql.
   `
       CREATE TABLE IF NOT EXISTS ${schema}.deleted (
         id uuid PRIMARY KEY,

@@ -1,0 +1,26 @@
+-- name: steps_of
+-- The steps of a saga, for people and their queries; the engine does not call it. Rows of `step` alone are as they
+-- were last written, and the saga's row has the small changes since then (machine/step-notes.ts). Beside rows of sagas:
+-- `FROM saga.instance i, saga.steps_of(i.id) s`.
+--
+-- A function, not a view: partitions rename the tables and create others, which a view would follow or forbid.
+--
+-- Plan: both by primary key. $1 the saga's id.
+CREATE OR REPLACE FUNCTION saga.steps_of(uuid)
+RETURNS TABLE (name text, :STATE_COLUMN_TYPES, started_at timestamptz,
+  updated_at timestamptz) LANGUAGE sql STABLE AS $function$
+  SELECT s.name,
+    :NOTED_COLUMNS,
+    s.started_at,
+    CASE WHEN n.note IS NULL THEN s.updated_at
+      ELSE i.created_at + (CASE n.form WHEN 'number' THEN n.note #>> '{}' WHEN 'array' THEN n.note->>0
+        ELSE n.note->>'at' END)::float8 * interval '1 millisecond' END
+  FROM saga.instance i
+  JOIN saga.step s ON s.saga_id = i.id
+  CROSS JOIN LATERAL (SELECT i.progress->'notes'->s.name AS note) AS of_step
+  CROSS JOIN LATERAL (
+    SELECT of_step.note, json_typeof(of_step.note) AS form,
+      CASE json_typeof(of_step.note) WHEN 'array' THEN of_step.note->4 ELSE of_step.note->'repeats' END AS repeats) AS n
+  WHERE i.id = $1
+  ORDER BY s.started_at, s.name
+$function$;
