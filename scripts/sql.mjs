@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 
 /**
  * Reads the `.sql` files of a folder, and returns the text of the TypeScript module that has them: see
- * libs/saga/src/store/postgres/README.md.
+ * libs/saga/src/store/README.md.
  * @param {string} folder
  * @returns {string}
  */
@@ -12,10 +12,19 @@ export function sqlModule(folder) {
   const texts = files.filter((name) => name.endsWith('.sql')).toSorted();
   const blocks = texts.flatMap((name) => blocksOf(name, readFileSync(join(folder, name), 'utf8')));
   const fragments = blocks.filter(({ kind }) => kind !== 'name');
-  const entries = blocks
-    .filter(({ kind }) => kind === 'name')
-    .map(({ name, file, text }) => entryOf(name, dirname(file), expanded(text, file, fragments)));
-  return `// npm run generate writes this file from the .sql files of this folder.\nexport const SQL = {\n${entries.join('')}} as const;\n`;
+  const named = blocks.filter(({ kind }) => kind === 'name');
+  const entries = (areFunctions) =>
+    named
+      .filter(({ file }) => file.startsWith('schema/') === areFunctions)
+      .map(({ name, file, text }) => entryOf(name, dirname(file), expanded(text, file, fragments)))
+      .join('');
+  return `// npm run generate writes this file from the .sql files of this folder.
+export const FUNCTIONS = {
+${entries(true)}} as const;
+
+export const STATEMENTS = {
+${entries(false)}} as const;
+`;
 }
 
 /** A named statement or fragment begins with `-- name: x` or `-- fragment: X(a, b)`, then comments; `\set X 1` is one line. */

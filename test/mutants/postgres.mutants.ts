@@ -65,8 +65,8 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'renew a lease of another worker',
-    find: ' AND i.locked_by = $3::text',
-    replace: ' AND $3::text IS NOT NULL',
+    find: ' AND i.locked_by = :worker::text',
+    replace: ' AND :worker::text IS NOT NULL',
     killers: contract('a worker whose lease'),
   },
   {
@@ -241,8 +241,8 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'change a saga without locking its row',
-    find: 'SELECT id FROM ${schema}.instance WHERE id = $1::uuid FOR UPDATE`',
-    replace: 'SELECT id FROM ${schema}.instance WHERE id = $1::uuid`',
+    find: 'SELECT id FROM saga.instance WHERE id = :id::uuid FOR UPDATE',
+    replace: 'SELECT id FROM saga.instance WHERE id = :id::uuid',
     killers: contract('an operator’s change'),
   },
   {

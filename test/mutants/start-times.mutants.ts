@@ -33,7 +33,7 @@ export const START_TIME_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'put a saga back without its start time',
-    find: 'starts_at = to_timestamp($9::float8 / 1000),',
+    find: 'starts_at = to_timestamp(:starts_at::float8 / 1000),',
     replace: '',
     killers: postgres,
   },

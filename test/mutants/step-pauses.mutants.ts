@@ -31,14 +31,14 @@ export const STEP_PAUSE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let a saga that rolls back sleep on when the step of its probe is resumed',
-    find: 'AND i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} AND i.finished_at IS NULL',
+    find: 'AND i.locked_by IS NULL AND i.status IN :IN_PROGRESS AND i.finished_at IS NULL',
     replace: "AND i.locked_by IS NULL AND i.status = 'running' AND i.finished_at IS NULL",
     killers: contract('a pause of a step'),
   },
   {
     name: 'wake sagas whose row names a step that only begins like the one that was resumed',
-    find: "AND string_to_array(i.step, ', ') @> ARRAY[$2::text]`;",
-    replace: 'AND position($2::text IN i.step) > 0`;',
+    find: "AND string_to_array(i.step, ', ') @> ARRAY[:step::text]",
+    replace: 'AND position(:step::text IN i.step) > 0',
     killers: contract('a pause of a step'),
   },
   {
@@ -49,9 +49,9 @@ export const STEP_PAUSE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'wake only sagas that came to rest before the step was resumed, by the clock of the database',
-    find: '`i.name = $1 AND i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} AND i.finished_at IS NULL',
+    find: 'i.name = :saga AND i.locked_by IS NULL AND i.status IN :IN_PROGRESS AND i.finished_at IS NULL',
     replace:
-      '`i.name = $1 AND i.updated_at <= now() AND i.locked_by IS NULL AND i.status IN ${inList(IN_PROGRESS)} AND i.finished_at IS NULL',
+      'i.name = :saga AND i.updated_at <= now() AND i.locked_by IS NULL AND i.status IN :IN_PROGRESS AND i.finished_at IS NULL',
     killers: contract('a pause of a step'),
   },
   {

@@ -12,7 +12,7 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep a task until the saga takes the decision',
-    find: 'if (step !== undefined) await on.query(on.sql.endTask, [saga.id, step]);',
+    find: 'if (step !== undefined) await on.query(...on.sql.endTask({ id: saga.id, step }));',
     replace: '',
     killers: postgres,
   },

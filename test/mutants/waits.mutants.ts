@@ -199,8 +199,8 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'tell a saga again what it has taken',
-    find: "${g}.number > coalesce((${i}.progress -> 'lastTakenSignals' ->> ${g}.name)::int, 0)",
-    replace: '${g}.number > 0',
+    find: ":g.number > coalesce((i.progress -> 'lastTakenSignals' ->> :g.name)::int, 0)",
+    replace: ':g.number > 0',
     killers: postgres,
   },
   {

@@ -1,9 +1,9 @@
-import { statementsOf } from '../../libs/saga/src/store/postgres/statements.js';
+import { statementTextsOf } from '../../libs/saga/src/store/postgres/statements.js';
 import type { Answer } from './answering-proxy.js';
 
 /** The names of the store's statements, by their texts. */
 const NAMES: ReadonlyMap<string, string> = new Map(
-  Object.entries(statementsOf('"saga"')).map(([name, text]) => [text.trim(), name]),
+  Object.entries(statementTextsOf('saga')).map(([name, text]) => [text.trim(), name]),
 );
 
 /** Statements of applications, and of their database layer about itself. */

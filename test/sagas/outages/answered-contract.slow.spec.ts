@@ -1,5 +1,5 @@
 import { describeSagaStore } from '../../contract/saga-store.contract.js';
-import { statementsOf } from '../../../libs/saga/src/store/postgres/statements.js';
+import { statementTextsOf } from '../../../libs/saga/src/store/postgres/statements.js';
 import { AnsweredSubject } from '../../support/answered-subject.js';
 
 /** Statements that the suite does not send, since it repeats no start, and commits with the durability of the server. */
@@ -13,6 +13,6 @@ const answered = new AnsweredSubject();
 describeSagaStore('a store whose statements are answered with errors', () => answered.open());
 
 afterAll(() => {
-  const names = Object.keys(statementsOf('"saga"')).filter((name) => !NOT_SENT.includes(name));
+  const names = Object.keys(statementTextsOf('saga')).filter((name) => !NOT_SENT.includes(name));
   expect(names.filter((name) => !answered.given.has(name))).toEqual([]);
 });

@@ -52,7 +52,8 @@ import { setting } from './checkpoint/select.js';
 import { fieldArrays } from './checkpoint/column-values.js';
 import { inLockOrder } from './checkpoint/in-lock-order.js';
 import { DEFAULT_SCHEMA } from './schema/saga-entities.js';
-import { type Statements, statementsOf, type Writes, writesOf } from './statements.js';
+import { type Statements, statementsOf } from './sql-texts.js';
+import { type Writes, writesOf } from './statements.js';
 import { PAGE_BYTES, type ReadBounds, SagaReader } from './read/saga-reader.js';
 import { SagaStarts } from './start/start-sagas.js';
 import { toStoredSaga } from './read/stored-saga-row.js';
@@ -93,7 +94,7 @@ export class PostgresSagaStore implements SagaStore {
     { pageBytes = PAGE_BYTES }: ReadBounds = {},
   ) {
     this.channel = wakeupChannel(schema);
-    this.statements = statementsOf(`"${schema}"`);
+    this.statements = statementsOf(schema);
     this.writes = writesOf(`"${schema}"`);
     this.calls = new PreparedCalls(sql, schema, this.writes);
     this.starts = new SagaStarts(this.calls, this.statements, pageBytes);
@@ -146,8 +147,8 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async giveBack(leases: readonly Held[], lease: Lease, delay: number): Promise<void> {
-    const parameters = [...fieldArrays(inLockOrder(leases), 'id', 'epoch'), lease.worker, delay];
-    await this.query(this.sql, this.statements.giveBack, parameters);
+    const [ids, epochs] = fieldArrays(inLockOrder(leases), 'id', 'epoch');
+    await this.query(this.sql, ...this.statements.giveBack({ ids, epochs, worker: lease.worker, delay }));
   }
 
   renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult> {
@@ -158,9 +159,8 @@ export class PostgresSagaStore implements SagaStore {
     { saga, step, key = '', count, per, ahead = 0, holder }: RateRequest,
     attempts: number,
   ): Promise<Reservation> {
-    const [row] = await this.query<Reservation>(this.sql, this.statements.reserve, [
-      ...[saga, step, key, count, per, attempts, ahead, holder ?? null],
-    ]);
+    const rate = { saga, step, key, count, per, attempts, ahead, holder: holder ?? null };
+    const [row] = await this.query<Reservation>(this.sql, ...this.statements.reserve(rate));
     return row!;
   }
 
@@ -197,8 +197,8 @@ export class PostgresSagaStore implements SagaStore {
       const found = await this.loadOn(sql, target);
       if (!found) return undefined;
       const { lock, name } = found;
-      if (lock) await this.query(sql, this.statements.lockQueues, [[name], [lock.key]]);
-      await this.query(sql, this.statements.lock, [found.id]);
+      if (lock) await this.query(sql, ...this.statements.lockQueues({ names: [name], keys: [lock.key] }));
+      await this.query(sql, ...this.statements.lock({ id: found.id }));
       const row = await this.readerOn(sql).byId(found.id);
       if (!row) return undefined;
       const saga = toStoredSaga(row);
@@ -216,23 +216,24 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async catchUp(sagas: Parameters<SagaStore['catchUp']>[0]): Promise<void> {
-    await this.query(this.sql, this.statements.catchUp, fieldArrays(sagas, 'name', 'version'));
+    const [names, versions] = fieldArrays(sagas, 'name', 'version');
+    await this.query(this.sql, ...this.statements.catchUp({ names, versions }));
   }
 
   async markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
-    const { markOverdue } = this.statements;
-    const rows = await this.query<Nullable<OverdueSaga>>(this.sql, markOverdue, [names, limit]);
+    const statement = this.statements.markOverdue({ names, limit });
+    const rows = await this.query<Nullable<OverdueSaga>>(this.sql, ...statement);
     return rows.map((row) => withoutNulls(row));
   }
 
   async stats(): Promise<StoreStats> {
-    const [row] = await this.query<Nullable<StoreStats>>(this.sql, this.statements.stats, []);
+    const [row] = await this.query<Nullable<StoreStats>>(this.sql, ...this.statements.stats({}));
     return { ...withoutNulls(row!), timelineGuard: this.sql.watchdog.timeline.state };
   }
 
   async history(id: string, limit: number): Promise<HistoryRecord[]> {
-    const { history } = this.statements;
-    const rows = await this.query<{ entry: Nullable<HistoryRecord> }>(this.sql, history, [id, limit]);
+    const statement = this.statements.history({ sagaId: id, limit });
+    const rows = await this.query<{ entry: Nullable<HistoryRecord> }>(this.sql, ...statement);
     return rows.map(({ entry }) => withoutNulls(entry));
   }
 
@@ -264,18 +265,18 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async watch(ids: readonly string[]): Promise<StoredSaga[]> {
-    await this.query(this.sql, this.statements.watch, [[...ids].sort()]);
+    await this.query(this.sql, ...this.statements.watch({ ids: [...ids].sort() }));
     return this.reader.among(ids, 'settled');
   }
 
   revisions(ids: readonly string[]): Promise<SagaRevision[]> {
-    return this.query<SagaRevision>(this.sql, this.statements.unsaved, [ids]);
+    return this.query<SagaRevision>(this.sql, ...this.statements.unsaved({ ids }));
   }
 
   async changes(watched: readonly SeenSaga[]): Promise<SagaChange[]> {
-    const parameters = fieldArrays(watched, 'id', 'seen');
-    const { changed: text } = this.statements;
-    const changed = await this.query<{ id: string; seen: string | null }>(this.sql, text, parameters);
+    const [ids, seen] = fieldArrays(watched, 'id', 'seen');
+    const statement = this.statements.changed({ ids, seen });
+    const changed = await this.query<{ id: string; seen: string | null }>(this.sql, ...statement);
     if (changed.length === 0) return [];
     const sagas = await this.reader.among(
       changed.map(({ id }) => id),
@@ -286,11 +287,13 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async missing(ids: readonly string[]): Promise<string[]> {
-    return (await this.query<{ id: string }>(this.sql, this.statements.missing, [ids])).map(({ id }) => id);
+    return (await this.query<{ id: string }>(this.sql, ...this.statements.missing({ ids }))).map(
+      ({ id }) => id,
+    );
   }
 
   async schedules(): ReturnType<SagaStore['schedules']> {
-    const rows = await this.query<ScheduleRow>(this.sql, this.statements.schedules, []);
+    const rows = await this.query<ScheduleRow>(this.sql, ...this.statements.schedules({}));
     const stored = rows.filter(({ saga }) => saga !== null);
     return { schedules: stored.map((row) => toStoredSchedule(row)), now: rows[0]!.now };
   }
@@ -333,11 +336,8 @@ export class PostgresSagaStore implements SagaStore {
     } else {
       const { name, correlationId } = target;
       const asId = isUuid(correlationId) ? correlationId : null;
-      const [row] = await this.query<{ id: string }>(sql, this.statements.idByCorrelation, [
-        name,
-        correlationId,
-        asId,
-      ]);
+      const statement = this.statements.idByCorrelation({ name, correlationId, id: asId });
+      const [row] = await this.query<{ id: string }>(sql, ...statement);
       id = row?.id;
     }
     if (id === undefined || !isUuid(id)) return undefined;

@@ -1,7 +1,8 @@
 import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
-import { ENDED_STATUSES, IN_PROGRESS } from '../../definition/types/saga-status.js';
+import { ENDED_STATUSES, IN_PROGRESS, SETTLED } from '../../definition/types/saga-status.js';
+import { LARGEST_SHOWN } from '../../engine/ports/operation.js';
 import { SMALL_SAGA } from '../../engine/ports/payload-size.js';
-import { DELETION_KNOWN_FOR } from '../../engine/ports/put-back.js';
+import { BEYOND, DELETION_KNOWN_FOR } from '../../engine/ports/put-back.js';
 import { PRIORITY_POINT_MS } from '../../engine/ports/saga-store.js';
 import { SLOT_KEPT_MS, SLOT_LOOKS } from '../../engine/ports/step-slots.js';
 import {
@@ -11,12 +12,16 @@ import {
   STEP_PARAMETERS,
 } from './checkpoint/checkpoint-parameters.js';
 import { IS_RAISED, NOT_READ_COMMITTED } from './connection/isolation.js';
+import { loadedOperations, operationJson } from './edit/operation.sql.js';
 import { inList } from './schema/in-list.js';
 import { notedColumn } from './schema/noted-columns.js';
 import { sagaFields, sagaFieldTypes, STORED_FIELDS } from './schema/saga-row.js';
 import { eachStepColumn, stepFieldsJson } from './schema/step-row.js';
 import { BELONGINGS, PARTITIONED, TABLES } from './schema/tables/table-facts.js';
 import { START_PARAMETERS, STARTED } from './start/start-parameters.js';
+
+/** More messages than so many are not counted: enough to know that something is wrong. */
+export const MOST_MESSAGES = 100_000;
 
 /** Periods begin on Mondays, if they are weeks: 1970 began on a Thursday. Milliseconds. */
 export const FIRST_MONDAY = 345_600_000;
@@ -57,7 +62,8 @@ export const SQL_VALUES = {
     SLOT_LOOKS,
   },
   ...{ FIRST_MONDAY, SMALL_SAGA, IS_RAISED, NOT_READ_COMMITTED: `'${NOT_READ_COMMITTED}'` },
-  ...{ ENDED_STATUSES: inList(ENDED_STATUSES), IN_PROGRESS: inList(IN_PROGRESS) },
+  ...{ ENDED_STATUSES: inList(ENDED_STATUSES), IN_PROGRESS: inList(IN_PROGRESS), SETTLED: inList(SETTLED) },
+  ...{ BEYOND, MOST_MESSAGES },
   ...rowsOf('START', 'n', START_PARAMETERS),
   ...rowsOf('SAGA', 'w', SAGA_PARAMETERS),
   ...rowsOf('STEP', 'c', STEP_PARAMETERS),
@@ -67,6 +73,10 @@ export const SQL_VALUES = {
   CHECKPOINTED: CHECKPOINTED.map(({ name }) => `${name} = w.${name}`).join(', '),
   // Of the row `i` of a saga.
   STORED_FIELDS: sagaFields('i', STORED_FIELDS),
+  AROUND_FIELDS: sagaFields('i', ['limitKey', 'inputReplaced', 'startedInput']),
+  OVERDUE_FIELDS: sagaFields('m', ['id', 'name', 'version', 'correlationId', 'status', 'step', 'slaAt']),
+  LOADED_OPERATIONS: loadedOperations('saga', 'i'),
+  SHOWN_OPERATION: operationJson('o', `octet_length(o.given::text) <= ${LARGEST_SHOWN}`),
   STORED_TYPES: sagaFieldTypes(STORED_FIELDS),
   // The columns of a step that have its state; the row is `s`, and `c` has what a checkpoint stores of it.
   STEP_FIELDS_JSON: stepFieldsJson('s'),

@@ -1,5 +1,5 @@
 // npm run generate writes this file from the .sql files of this folder.
-export const SQL = {
+export const FUNCTIONS = {
   bytes_at_most: {
     folder: 'schema/functions',
     parameters: [],
@@ -2599,5 +2599,667 @@ BEGIN
   END IF;
   RETURN ids[cardinality(ids)];
 END $function$`,
+  },
+} as const;
+
+export const STATEMENTS = {
+  unsaved: {
+    folder: 'checkpoint',
+    parameters: ['ids'],
+    values: ['BEYOND'],
+    text: `SELECT id, epoch, checkpoints FROM saga.instance WHERE id = ANY($1::uuid[])
+UNION ALL
+SELECT d.id, :BEYOND, :BEYOND FROM saga.deleted d WHERE d.id = ANY($1::uuid[])
+  AND NOT EXISTS (SELECT FROM saga.instance i WHERE i.id = d.id)`,
+  },
+  claim: {
+    folder: 'claim',
+    parameters: ['names', 'versions', 'room', 'worker', 'lease', 'pageBytes', 'bytes', 'isAlone', 'fromRank'],
+    values: [],
+    text: `SELECT * FROM saga.claim($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  },
+  claimLimited: {
+    folder: 'claim',
+    parameters: ['names', 'versions', 'limits', 'otherNames', 'otherVersions', 'room', 'worker', 'lease'],
+    values: [],
+    text: `SELECT taken, epochs, clock AS now, next_due_at
+FROM saga.claim_limited($1, $2, $3, $4, $5, $6, $7, $8)`,
+  },
+  claimKeyed: {
+    folder: 'claim',
+    parameters: ['names', 'versions', 'limits', 'otherNames', 'otherVersions', 'room', 'worker', 'lease'],
+    values: [],
+    text: `SELECT taken, epochs, clock AS now, next_due_at
+FROM saga.claim_keyed($1, $2, $3, $4, $5, $6, $7, $8)`,
+  },
+  enqueue: {
+    folder: 'claim',
+    parameters: ['ids', 'epochs', 'names', 'keys'],
+    values: [],
+    text: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM saga.lock_enqueue($1, $2, $3, $4)`,
+  },
+  stayQueued: {
+    folder: 'claim',
+    parameters: ['id'],
+    values: [],
+    text: `UPDATE saga.instance SET due_at = now(), rank_at = now() WHERE id = $1::uuid`,
+  },
+  claimed: {
+    folder: 'claim',
+    parameters: ['ids', 'epochs', 'worker', 'pageBytes'],
+    values: ['STORED_FIELDS', 'STEP_FIELDS_JSON'],
+    text: `WITH found AS MATERIALIZED (SELECT ARRAY(SELECT i.id FROM unnest((SELECT $1::uuid[]), (SELECT $2::int[])) WITH ORDINALITY AS w(id, epoch, place)
+CROSS JOIN LATERAL (SELECT * FROM saga.instance h
+  WHERE h.id = w.id AND h.epoch = w.epoch AND h.locked_by = $3::text LIMIT 1) i ORDER BY w.place) AS ids),
+paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL saga.page(f.ids, $4::bigint) p)
+SELECT cardinality(paged.found) > cardinality(paged.ids) AS more, t.*
+FROM paged CROSS JOIN LATERAL (
+  SELECT w.place,   :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
+  CASE WHEN paged.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
+      'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
+      'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
+    FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
+  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+    FROM saga.signal g
+    WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
+  FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
+  CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
+ORDER BY t.place`,
+  },
+  giveBack: {
+    folder: 'claim',
+    parameters: ['delay', 'ids', 'epochs', 'worker'],
+    values: ['PRIORITY_POINT_MS'],
+    text: `UPDATE saga.instance u SET
+  locked_by = NULL,
+  due_at = now() + $1::float8 * interval '1 millisecond',
+  rank_at = now() + ($1::float8 - u.priority * :PRIORITY_POINT_MS) * interval '1 millisecond'
+WHERE u.id = ANY(ARRAY(
+  SELECT l.id FROM saga.instance l
+  WHERE l.id = ANY(ARRAY(SELECT i.id FROM unnest((SELECT $2::uuid[]), (SELECT $3::int[])) WITH ORDINALITY AS w(id, epoch, place)
+CROSS JOIN LATERAL (SELECT * FROM saga.instance h
+  WHERE h.id = w.id AND h.epoch = w.epoch AND h.locked_by = $4::text LIMIT 1) i)) AND l.locked_by = $4::text
+  ORDER BY l.id FOR NO KEY UPDATE))`,
+  },
+  renew: {
+    folder: 'claim',
+    parameters: ['ids', 'epochs', 'worker', 'lease'],
+    values: [],
+    text: `WITH w AS (
+  SELECT * FROM unnest((SELECT $1::uuid[]), (SELECT $2::int[])) AS w(id, epoch)
+), held AS MATERIALIZED (
+  SELECT i.id FROM w JOIN saga.instance i ON i.id = w.id AND i.epoch = w.epoch AND i.locked_by = $3::text
+  ORDER BY i.id FOR NO KEY UPDATE OF i
+), renewed AS (
+  UPDATE saga.instance i SET
+    due_at = now() + $4::float8 * interval '1 millisecond',
+    rank_at = now() + $4::float8 * interval '1 millisecond'
+  WHERE i.id = ANY((SELECT array_agg(held.id) FROM held)::uuid[])
+  RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested
+)
+SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
+FROM (SELECT 1) one LEFT JOIN renewed r ON true`,
+  },
+  report: {
+    folder: 'claim',
+    parameters: ['ids', 'epochs', 'reports', 'worker', 'lease'],
+    values: [],
+    text: `WITH w AS (
+  SELECT * FROM unnest((SELECT $1::uuid[]), (SELECT $2::int[]), (SELECT $3::text[])) AS w(id, epoch, reports)
+), held AS MATERIALIZED (
+  SELECT i.id, w.reports FROM w JOIN saga.instance i ON i.id = w.id AND i.epoch = w.epoch AND i.locked_by = $4::text
+  ORDER BY i.id FOR NO KEY UPDATE OF i
+), renewed AS (
+  UPDATE saga.instance i SET
+    due_at = now() + $5::float8 * interval '1 millisecond',
+    rank_at = now() + $5::float8 * interval '1 millisecond',
+    reports = coalesce(h.reports::json, i.reports)
+  FROM held h WHERE i.id = h.id
+  RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested
+)
+SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
+FROM (SELECT 1) one LEFT JOIN renewed r ON true`,
+  },
+  lockQueues: {
+    folder: 'claim',
+    parameters: ['names', 'keys'],
+    values: [],
+    text: `SELECT saga.lock_queues($1, $2)`,
+  },
+  dequeue: {
+    folder: 'claim',
+    parameters: ['ids'],
+    values: [],
+    text: `SELECT saga.lock_dequeue($1)`,
+  },
+  handOver: {
+    folder: 'claim',
+    parameters: ['name', 'key'],
+    values: [],
+    text: `SELECT saga.lock_hand_over($1, $2)`,
+  },
+  reserve: {
+    folder: 'claim',
+    parameters: ['saga', 'step', 'key', 'count', 'per', 'attempts', 'ahead', 'holder'],
+    values: [],
+    text: `SELECT times, clock AS now FROM saga.reserve($1, $2, $3, $4, $5, $6, $7, $8)`,
+  },
+  catchUp: {
+    folder: 'claim',
+    parameters: ['names', 'versions'],
+    values: [],
+    text: `SELECT saga.catch_up($1, $2)`,
+  },
+  takeSlots: {
+    folder: 'claim',
+    parameters: ['saga', 'step', 'key', 'count', 'id', 'epoch', 'turn', 'steps'],
+    values: [],
+    text: `SELECT saga.take_slots($1, $2, $3, $4, $5, $6, $7, $8) AS taken`,
+  },
+  freeSlots: {
+    folder: 'claim',
+    parameters: ['saga', 'step', 'key', 'count', 'id', 'epoch', 'turn', 'steps'],
+    values: [],
+    text: `SELECT saga.free_slots($1, $2, $3, $4, $5, $6, $7, $8)`,
+  },
+  fenceSlots: {
+    folder: 'claim',
+    parameters: ['names'],
+    values: [],
+    text: `SELECT saga.fence_slots($1)`,
+  },
+  sweepSlots: {
+    folder: 'claim',
+    parameters: ['names', 'versions', 'limitNames', 'limitVersions', 'limitSteps', 'limitCounts'],
+    values: [],
+    text: `SELECT saga.sweep_slots($1, $2, $3, $4, $5, $6)`,
+  },
+  loadById: {
+    folder: 'edit',
+    parameters: ['pageBytes', 'id'],
+    values: ['STORED_FIELDS', 'STEP_FIELDS_JSON', 'LOADED_OPERATIONS', 'AROUND_FIELDS'],
+    text: `SELECT   :STORED_FIELDS, coalesce(p.in_parts, false) AS "inParts",
+  CASE WHEN p.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
+      'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
+      'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
+    FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
+  CASE WHEN p.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+    FROM saga.signal g
+    WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals, (extract(epoch FROM now()) * 1000)::float8 AS now,
+    CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN saga.lock_holder(i.name, i.lock_key) END AS "lockHolder",
+  CASE WHEN i.due_at <= now() THEN saga.slots_taken(i.name, i.limit_key) END AS "slotsTaken",
+  :LOADED_OPERATIONS AS operations, :AROUND_FIELDS
+FROM saga.instance i CROSS JOIN LATERAL saga.page(ARRAY[i.id], $1::bigint) p WHERE i.id = $2::uuid`,
+  },
+  idByCorrelation: {
+    folder: 'edit',
+    parameters: ['name', 'correlationId', 'id'],
+    values: [],
+    text: `SELECT id FROM saga.instance WHERE name = $1 AND correlation_id = $2
+UNION ALL
+SELECT id FROM saga.instance WHERE id = $3::uuid AND name = $1 AND correlation_id IS NULL
+LIMIT 1`,
+  },
+  lock: {
+    folder: 'edit',
+    parameters: ['id'],
+    values: [],
+    text: `SELECT id FROM saga.instance WHERE id = $1::uuid FOR UPDATE`,
+  },
+  fenceOff: {
+    folder: 'edit',
+    parameters: ['hasInput', 'input', 'version', 'id'],
+    values: [],
+    text: `UPDATE saga.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL, pause_requested = false,
+  input = CASE WHEN $1::boolean THEN $2::json ELSE input END, input_replaced = input_replaced OR $1::boolean,
+  started_input = CASE WHEN $1::boolean AND NOT input_replaced THEN input ELSE started_input END,
+  version = coalesce($3::int, version), graph_revision = CASE WHEN $3::int IS NULL THEN graph_revision END,
+  lock_state = CASE WHEN lock_state IS NULL AND lock_key IS NOT NULL AND (instance.status = 'compensating' AND coalesce(instance.failure ->> 'kind', '') = 'undone') THEN 'arriving'
+    ELSE lock_state END,
+  lock_deadlock = CASE WHEN (instance.status = 'compensating' AND coalesce(instance.failure ->> 'kind', '') = 'undone') THEN NULL ELSE lock_deadlock END
+WHERE id = $4::uuid`,
+  },
+  requestCancel: {
+    folder: 'edit',
+    parameters: ['reason', 'id'],
+    values: [],
+    text: `UPDATE saga.instance SET cancel_requested_at = now(), cancel_reason = $1, pause_requested = false
+WHERE id = $2::uuid AND cancel_requested_at IS NULL`,
+  },
+  endTask: {
+    folder: 'edit',
+    parameters: ['id', 'step'],
+    values: [],
+    text: `DELETE FROM saga.task WHERE saga_id = $1::uuid AND step = $2`,
+  },
+  requestPause: {
+    folder: 'edit',
+    parameters: ['id'],
+    values: [],
+    text: `UPDATE saga.instance SET pause_requested = true WHERE id = $1::uuid`,
+  },
+  putBack: {
+    folder: 'edit',
+    parameters: [
+      'epoch',
+      'worker',
+      'lease',
+      'startedAt',
+      'parentId',
+      'parentStep',
+      'lastSignal',
+      'startsAt',
+      'id',
+    ],
+    values: [],
+    text: `UPDATE saga.instance i SET epoch = $1::int, locked_by = $2::text,
+  leased_at = CASE WHEN i.locked_by = $2::text THEN i.leased_at WHEN $2::text IS NOT NULL THEN now() END,
+  due_at = CASE WHEN $2::text IS NULL THEN i.due_at ELSE now() + $3::float8 * interval '1 millisecond' END,
+  rank_at = CASE WHEN $2::text IS NULL THEN i.rank_at ELSE now() + $3::float8 * interval '1 millisecond' END,
+  created_at = coalesce(to_timestamp($4::float8 / 1000), i.created_at),
+  parent_id = coalesce(i.parent_id, $5::uuid), parent_step = coalesce(i.parent_step, $6::text),
+  signals = greatest(i.signals, $7::int), starts_at = to_timestamp($8::float8 / 1000),
+  lock_position = CASE WHEN $4::float8 IS NULL THEN i.lock_position ELSE (SELECT min(o.lock_position) - 1
+    FROM saga.instance o WHERE o.name = i.name AND o.lock_key = i.lock_key AND o.lock_state IS NOT NULL) END
+WHERE i.id = $9::uuid`,
+  },
+  putBackTime: {
+    folder: 'edit',
+    parameters: ['updatedAt', 'id'],
+    values: [],
+    text: `UPDATE saga.instance SET updated_at = to_timestamp($1::float8 / 1000) WHERE id = $2::uuid`,
+  },
+  operation: {
+    folder: 'edit',
+    parameters: [
+      'sagaId',
+      'id',
+      'action',
+      'operator',
+      'reason',
+      'step',
+      'fromStatus',
+      'revision',
+      'proposed',
+      'newInput',
+      'given',
+    ],
+    values: [],
+    text: `INSERT INTO saga.operation
+  (saga_id, number, id, action, operator, reason, step, from_status, revision, proposed, new_input, given)
+SELECT $1::uuid, coalesce(max(o.number), 0) + 1, $2::uuid, $3, $4, $5, $6, $7, $8::int, $9::boolean, $10::boolean, $11::json
+FROM saga.operation o WHERE o.saga_id = $1::uuid`,
+  },
+  history: {
+    folder: 'edit',
+    parameters: ['sagaId', 'limit'],
+    values: ['SHOWN_OPERATION', 'APPROVAL_PREFIX'],
+    text: `SELECT entry FROM (
+  SELECT * FROM (
+    (SELECT o.at, :SHOWN_OPERATION AS entry FROM saga.operation o
+     WHERE o.saga_id = $1::uuid ORDER BY o.number DESC LIMIT $2)
+    UNION ALL
+    (SELECT g.sent_at, json_build_object('action', 'signal', 'signal', g.name,
+       'at', (extract(epoch FROM g.sent_at) * 1000)::float8)
+     FROM saga.signal g WHERE g.saga_id = $1::uuid AND NOT starts_with(g.name, :APPROVAL_PREFIX)
+     ORDER BY g.number DESC LIMIT $2)
+  ) entries ORDER BY at DESC LIMIT $2
+) latest ORDER BY at`,
+  },
+  stepPauses: {
+    folder: 'pauses',
+    parameters: ['resumed'],
+    values: [],
+    text: `SELECT p.saga, p.step, (extract(epoch FROM p.paused_at) * 1000)::float8 AS paused_at, p.paused_by, p.pause_reason,
+  (extract(epoch FROM p.resumed_at) * 1000)::float8 AS resumed_at, p.resumed_by, p.resume_reason, p.woken, (extract(epoch FROM now()) * 1000)::float8 AS now
+FROM (SELECT) one LEFT JOIN (
+  (SELECT * FROM saga.step_pause WHERE NOT woken)
+  UNION ALL
+  (SELECT * FROM saga.step_pause WHERE woken ORDER BY id DESC LIMIT $1)) p ON true
+ORDER BY p.woken, CASE WHEN p.woken THEN -p.id ELSE p.id END`,
+  },
+  pauseStep: {
+    folder: 'pauses',
+    parameters: ['saga', 'step', 'by', 'reason', 'channel'],
+    values: [],
+    text: `WITH paused AS (
+  INSERT INTO saga.step_pause (saga, step, paused_by, pause_reason) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (saga, step) WHERE resumed_at IS NULL DO NOTHING RETURNING id)
+SELECT pg_notify($5, 'pauses') FROM paused`,
+  },
+  resumeStep: {
+    folder: 'pauses',
+    parameters: ['by', 'reason', 'saga', 'step', 'channel'],
+    values: [],
+    text: `WITH resumed AS (
+  UPDATE saga.step_pause SET resumed_at = now(), resumed_by = $1, resume_reason = $2
+  WHERE saga = $3 AND step = $4 AND resumed_at IS NULL RETURNING id)
+SELECT pg_notify($5, 'pauses') FROM resumed`,
+  },
+  resumed: {
+    folder: 'pauses',
+    parameters: ['saga', 'step'],
+    values: [],
+    text: `SELECT id::text AS id FROM saga.step_pause
+WHERE saga = $1 AND step = $2 AND resumed_at IS NOT NULL AND NOT woken`,
+  },
+  wakeIdle: {
+    folder: 'pauses',
+    parameters: ['saga', 'step', 'version', 'id', 'rank', 'limit'],
+    values: ['IN_PROGRESS', 'PRIORITY_POINT_MS'],
+    text: `WITH picked AS MATERIALIZED (
+  SELECT i.id, i.version, i.rank_at FROM saga.instance i
+  WHERE i.name = $1 AND i.locked_by IS NULL AND i.status IN :IN_PROGRESS AND i.finished_at IS NULL
+  AND string_to_array(i.step, ', ') @> ARRAY[$2::text] AND i.rank_at IS NULL AND (i.version, i.id) > ($3::int, $4::uuid) AND $5::timestamptz IS NOT NULL ORDER BY i.version, i.id LIMIT $6
+), woken AS (
+  UPDATE saga.instance u SET due_at = now(), updated_at = now(),
+    rank_at = now() - u.priority * interval ':PRIORITY_POINT_MS milliseconds'
+  WHERE u.id = ANY(ARRAY(
+    SELECT i.id FROM saga.instance i WHERE i.name = $1 AND i.locked_by IS NULL AND i.status IN :IN_PROGRESS AND i.finished_at IS NULL
+  AND string_to_array(i.step, ', ') @> ARRAY[$2::text] AND i.rank_at IS NULL AND i.id = ANY(ARRAY(SELECT p.id FROM picked p))
+    ORDER BY i.id FOR NO KEY UPDATE)))
+SELECT (SELECT count(*)::int FROM picked) AS count, i.version, coalesce(i.rank_at::text, '-infinity') AS rank, i.id
+FROM picked i ORDER BY i.version DESC, i.id DESC LIMIT 1`,
+  },
+  wakeLater: {
+    folder: 'pauses',
+    parameters: ['saga', 'step', 'version', 'rank', 'id', 'limit'],
+    values: ['IN_PROGRESS', 'PRIORITY_POINT_MS'],
+    text: `WITH picked AS MATERIALIZED (
+  SELECT i.id, i.version, i.rank_at FROM saga.instance i
+  WHERE i.name = $1 AND i.locked_by IS NULL AND i.status IN :IN_PROGRESS AND i.finished_at IS NULL
+  AND string_to_array(i.step, ', ') @> ARRAY[$2::text] AND i.rank_at IS NOT NULL AND i.due_at > now() AND (i.version, i.rank_at, i.id) > ($3::int, $4::timestamptz, $5::uuid) ORDER BY i.version, i.rank_at, i.id LIMIT $6
+), woken AS (
+  UPDATE saga.instance u SET due_at = now(), updated_at = now(),
+    rank_at = now() - u.priority * interval ':PRIORITY_POINT_MS milliseconds'
+  WHERE u.id = ANY(ARRAY(
+    SELECT i.id FROM saga.instance i WHERE i.name = $1 AND i.locked_by IS NULL AND i.status IN :IN_PROGRESS AND i.finished_at IS NULL
+  AND string_to_array(i.step, ', ') @> ARRAY[$2::text] AND i.rank_at IS NOT NULL AND i.due_at > now() AND i.id = ANY(ARRAY(SELECT p.id FROM picked p))
+    ORDER BY i.id FOR NO KEY UPDATE)))
+SELECT (SELECT count(*)::int FROM picked) AS count, i.version, coalesce(i.rank_at::text, '-infinity') AS rank, i.id
+FROM picked i ORDER BY i.version DESC, i.rank_at DESC, i.id DESC LIMIT 1`,
+  },
+  woken: {
+    folder: 'pauses',
+    parameters: ['ids'],
+    values: [],
+    text: `UPDATE saga.step_pause SET woken = true WHERE id = ANY($1::bigint[])`,
+  },
+  markOverdue: {
+    folder: 'read',
+    parameters: ['names', 'limit'],
+    values: ['OVERDUE_FIELDS'],
+    text: `WITH marked AS (
+  UPDATE saga.instance i SET overdue = true
+  WHERE i.id = ANY(ARRAY(
+    SELECT d.id FROM saga.instance d
+    WHERE d.sla_at <= now() AND NOT d.overdue AND d.finished_at IS NULL AND d.name = ANY($1::text[])
+    ORDER BY d.sla_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED))
+  RETURNING i.id, i.name, i.version, i.correlation_id, i.status, i.step, i.sla_at
+)
+SELECT :OVERDUE_FIELDS
+FROM marked m ORDER BY m.sla_at`,
+  },
+  stats: {
+    folder: 'read',
+    parameters: [],
+    values: ['MOST_MESSAGES'],
+    text: `WITH unfinished AS (
+  SELECT name, version, status, count(*)::int AS count, (count(*) FILTER (WHERE due_at <= now()))::int AS due,
+    min(due_at) FILTER (WHERE due_at <= now()) AS oldest
+  FROM saga.instance WHERE rank_at IS NOT NULL GROUP BY name, version, status
+  UNION ALL
+  SELECT name, version, coalesce(idle_status, 'running'), count(*)::int, 0, NULL
+  FROM saga.instance WHERE rank_at IS NULL AND finished_at IS NULL GROUP BY name, version, idle_status
+), messages AS (
+  SELECT min(f.created_at) AS oldest FROM saga.outbox_lane l CROSS JOIN LATERAL (
+    (SELECT o.created_at FROM saga.outbox o WHERE o.lane = l.lane AND NOT o.held ORDER BY o.seq LIMIT 1)
+    UNION ALL
+    (SELECT o.created_at FROM saga.outbox o WHERE o.lane = l.lane AND o.retry_at IS NOT NULL LIMIT :MOST_MESSAGES)) f
+)
+SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
+  coalesce((SELECT json_agg(json_build_object('name', g.name, 'version', g.version, 'status', g.status, 'count', g.count)
+     ORDER BY g.name, g.version, g.status)
+   FROM (SELECT name, version, status, sum(count)::int AS count FROM unfinished GROUP BY name, version, status) g), '[]') AS sagas,
+  (SELECT coalesce(sum(due), 0)::int FROM unfinished) AS due,
+  (SELECT (extract(epoch FROM min(oldest)) * 1000)::float8 FROM unfinished) AS "oldestDue",
+  (SELECT count(*)::int FROM saga.instance WHERE overdue AND finished_at IS NULL) AS overdue,
+  coalesce((SELECT json_agg(json_build_object('saga', p.saga, 'step', p.step) ORDER BY p.id)
+   FROM saga.step_pause p WHERE p.resumed_at IS NULL), '[]') AS "pausedSteps",
+  (SELECT count(*)::int FROM (SELECT 1 FROM saga.outbox LIMIT :MOST_MESSAGES) o) AS messages,
+  (SELECT count(*)::int FROM (SELECT 1 FROM saga.outbox WHERE dead_at IS NOT NULL LIMIT :MOST_MESSAGES) d) AS dead,
+  (SELECT (extract(epoch FROM oldest) * 1000)::float8 FROM messages) AS "oldestMessage"`,
+  },
+  schedules: {
+    folder: 'read',
+    parameters: [],
+    values: [],
+    text: `SELECT s.saga, s.cron, s.timezone, s.overlap, s.catch_up, (extract(epoch FROM s.decided_until) * 1000)::float8 AS decided_until,
+  (extract(epoch FROM s.next_at) * 1000)::float8 AS next_at, (extract(epoch FROM s.paused_at) * 1000)::float8 AS paused_at, s.paused_by, s.pause_reason, s.last_saga,
+  (extract(epoch FROM s.last_at) * 1000)::float8 AS last_at, s.last_triggered, (extract(epoch FROM s.skipped_at) * 1000)::float8 AS skipped_at, (extract(epoch FROM now()) * 1000)::float8 AS now,
+  (SELECT i.status FROM saga.instance i WHERE i.id = s.last_saga AND i.finished_at IS NULL) AS last_status
+FROM (SELECT) one LEFT JOIN saga.schedule s ON true
+ORDER BY s.saga COLLATE "C"`,
+  },
+  lockSchedule: {
+    folder: 'read',
+    parameters: ['saga'],
+    values: [],
+    text: `SELECT s.saga, s.cron, s.timezone, s.overlap, s.catch_up, (extract(epoch FROM s.decided_until) * 1000)::float8 AS decided_until,
+  (extract(epoch FROM s.next_at) * 1000)::float8 AS next_at, (extract(epoch FROM s.paused_at) * 1000)::float8 AS paused_at, s.paused_by, s.pause_reason, s.last_saga,
+  (extract(epoch FROM s.last_at) * 1000)::float8 AS last_at, s.last_triggered, (extract(epoch FROM s.skipped_at) * 1000)::float8 AS skipped_at, NULL AS last_status, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+FROM saga.schedule s WHERE s.saga = $1 FOR NO KEY UPDATE`,
+  },
+  clock: {
+    folder: 'read',
+    parameters: [],
+    values: [],
+    text: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`,
+  },
+  unended: {
+    folder: 'read',
+    parameters: ['id'],
+    values: [],
+    text: `SELECT status FROM saga.instance WHERE id = $1::uuid AND finished_at IS NULL`,
+  },
+  insertSchedule: {
+    folder: 'read',
+    parameters: [
+      'saga',
+      'cron',
+      'timezone',
+      'overlap',
+      'catchUp',
+      'decidedUntil',
+      'nextAt',
+      'pausedAt',
+      'pausedBy',
+      'pauseReason',
+      'lastSaga',
+      'lastAt',
+      'lastTriggered',
+      'skippedAt',
+    ],
+    values: [],
+    text: `INSERT INTO saga.schedule (saga, cron, timezone, overlap, catch_up, decided_until, next_at, paused_at, paused_by,
+  pause_reason, last_saga, last_at, last_triggered, skipped_at)
+VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000), to_timestamp($7::float8 / 1000), to_timestamp($8::float8 / 1000), $9, $10,
+  $11::uuid, to_timestamp($12::float8 / 1000), $13::boolean, to_timestamp($14::float8 / 1000)) ON CONFLICT DO NOTHING RETURNING saga`,
+  },
+  updateSchedule: {
+    folder: 'read',
+    parameters: [
+      'cron',
+      'timezone',
+      'overlap',
+      'catchUp',
+      'decidedUntil',
+      'nextAt',
+      'pausedAt',
+      'pausedBy',
+      'pauseReason',
+      'lastSaga',
+      'lastAt',
+      'lastTriggered',
+      'skippedAt',
+      'saga',
+    ],
+    values: [],
+    text: `UPDATE saga.schedule SET (cron, timezone, overlap, catch_up, decided_until, next_at, paused_at, paused_by,
+  pause_reason, last_saga, last_at, last_triggered, skipped_at) = ROW($1, $2, $3, $4, to_timestamp($5::float8 / 1000), to_timestamp($6::float8 / 1000), to_timestamp($7::float8 / 1000), $8, $9,
+  $10::uuid, to_timestamp($11::float8 / 1000), $12::boolean, to_timestamp($13::float8 / 1000))
+WHERE saga = $14`,
+  },
+  watch: {
+    folder: 'read',
+    parameters: ['ids'],
+    values: ['SETTLED'],
+    text: `UPDATE saga.instance SET watched = true
+WHERE id = ANY(ARRAY(
+  SELECT id FROM saga.instance
+  WHERE id = ANY((SELECT $1::uuid[])::uuid[]) AND NOT watched
+    AND status NOT IN :SETTLED
+  ORDER BY id FOR NO KEY UPDATE))`,
+  },
+  ended: {
+    folder: 'read',
+    parameters: ['ids', 'pageBytes'],
+    values: ['ENDED_STATUSES', 'STORED_FIELDS', 'STEP_FIELDS_JSON'],
+    text: `WITH found AS MATERIALIZED (SELECT ARRAY(SELECT i.id FROM saga.instance i
+  WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN :ENDED_STATUSES ORDER BY i.id) AS ids),
+paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL saga.page(f.ids, $2::bigint) p)
+SELECT cardinality(paged.found) > cardinality(paged.ids) AS more, t.*
+FROM paged CROSS JOIN LATERAL (
+  SELECT w.place,   :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
+  CASE WHEN paged.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
+      'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
+      'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
+    FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
+  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+    FROM saga.signal g
+    WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
+  FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
+  CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
+ORDER BY t.place`,
+  },
+  settled: {
+    folder: 'read',
+    parameters: ['ids', 'pageBytes'],
+    values: ['SETTLED', 'STORED_FIELDS', 'STEP_FIELDS_JSON'],
+    text: `WITH found AS MATERIALIZED (SELECT ARRAY(SELECT i.id FROM saga.instance i
+  WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) AND i.status IN :SETTLED ORDER BY i.id) AS ids),
+paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL saga.page(f.ids, $2::bigint) p)
+SELECT cardinality(paged.found) > cardinality(paged.ids) AS more, t.*
+FROM paged CROSS JOIN LATERAL (
+  SELECT w.place,   :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
+  CASE WHEN paged.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
+      'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
+      'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
+    FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
+  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+    FROM saga.signal g
+    WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
+  FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
+  CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
+ORDER BY t.place`,
+  },
+  changed: {
+    folder: 'read',
+    parameters: ['ids', 'seen'],
+    values: [],
+    text: `SELECT w.id, now.seen FROM unnest((SELECT $1::uuid[]), (SELECT $2::text[])) AS w(id, seen)
+LEFT JOIN LATERAL (
+  SELECT concat(i.checkpoints, '.', i.epoch, '.', i.cancel_requested_at IS NOT NULL, i.pause_requested, i.overdue, '.', i.locked_by,
+    md5(i.reports::text)) AS seen
+  FROM saga.instance i WHERE i.id = w.id LIMIT 1) now ON true
+WHERE now.seen IS NULL OR now.seen IS DISTINCT FROM w.seen`,
+  },
+  present: {
+    folder: 'read',
+    parameters: ['ids', 'pageBytes'],
+    values: ['STORED_FIELDS', 'STEP_FIELDS_JSON', 'LOADED_OPERATIONS', 'AROUND_FIELDS'],
+    text: `WITH found AS MATERIALIZED (SELECT ARRAY(SELECT i.id FROM saga.instance i WHERE i.id = ANY((SELECT $1::uuid[])::uuid[]) ORDER BY i.id) AS ids),
+paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL saga.page(f.ids, $2::bigint) p)
+SELECT cardinality(paged.found) > cardinality(paged.ids) AS more, t.*
+FROM paged CROSS JOIN LATERAL (
+  SELECT w.place,   :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
+  CASE WHEN paged.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
+      'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
+      'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
+    FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
+  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+    FROM saga.signal g
+    WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals,   CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN saga.lock_holder(i.name, i.lock_key) END AS "lockHolder",
+  CASE WHEN i.due_at <= now() THEN saga.slots_taken(i.name, i.limit_key) END AS "slotsTaken",
+  :LOADED_OPERATIONS AS operations, :AROUND_FIELDS
+  FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
+  CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
+ORDER BY t.place`,
+  },
+  missing: {
+    folder: 'read',
+    parameters: ['ids'],
+    values: [],
+    text: `SELECT id FROM unnest($1::uuid[]) AS wanted (id)
+WHERE NOT EXISTS (SELECT FROM saga.instance i WHERE i.id = wanted.id)`,
+  },
+  stepPart: {
+    folder: 'read',
+    parameters: ['id', 'after', 'bytes'],
+    values: ['STEP_FIELDS_JSON'],
+    text: `SELECT json_build_object(
+      'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
+      'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8) AS step FROM saga.step s
+WHERE s.saga_id = $1::uuid AND s.name > $2::text AND s.name <= (SELECT saga.step_part($1::uuid, $2::text, $3::bigint))
+ORDER BY s.name`,
+  },
+  signalPart: {
+    folder: 'read',
+    parameters: ['id', 'after', 'bytes'],
+    values: [],
+    text: `SELECT i.signals > p.last AS more, json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) AS signal
+FROM (SELECT saga.signal_part($1::uuid, $2::int, $3::bigint) AS last OFFSET 0) p
+CROSS JOIN LATERAL (SELECT * FROM saga.instance WHERE id = $1::uuid) i
+CROSS JOIN LATERAL (SELECT * FROM saga.signal s WHERE s.saga_id = i.id AND s.number > $2::int AND s.number <= p.last
+  AND s.number > coalesce((i.progress -> 'lastTakenSignals' ->> s.name)::int, 0) ORDER BY s.number) g`,
+  },
+  stands: {
+    folder: 'read',
+    parameters: ['id'],
+    values: [],
+    text: `SELECT epoch, checkpoints FROM saga.instance WHERE id = $1::uuid`,
+  },
+  signal: {
+    folder: 'signals',
+    parameters: ['ids', 'names', 'correlationIds', 'signals', 'messageIds', 'payloads', 'known'],
+    values: [],
+    text: `SELECT place, outcome, id, name, version, status, awaited, elsewhere
+FROM saga.signal($1, $2, $3, $4, $5, $6, $7) ORDER BY place`,
+  },
+  existing: {
+    folder: 'start',
+    parameters: ['places', 'ids', 'names', 'correlationIds', 'pageBytes'],
+    values: [],
+    text: `SELECT e.n, e.id, e.name, e.correlation_id, e.input::text AS input, e.locked_by, e.epoch,
+  (extract(epoch FROM now()) * 1000)::float8 AS now
+FROM (
+  SELECT w.n, i.*, sum(coalesce(CASE WHEN pg_column_compression(i.input) IS NULL THEN pg_column_size(i.input) ELSE octet_length(i.input::text) END, 0)::bigint) OVER (ORDER BY w.n) AS bytes, row_number() OVER (ORDER BY w.n) AS place
+  FROM unnest($1::int[], $2::uuid[], $3::text[], $4::text[]) AS w(n, id, name, correlation_id)
+  CROSS JOIN LATERAL (
+    (SELECT id, name, correlation_id, CASE WHEN input_replaced THEN started_input ELSE input END AS input,
+      locked_by, epoch FROM saga.instance WHERE id = w.id)
+    UNION ALL
+    (SELECT id, name, correlation_id, CASE WHEN input_replaced THEN started_input ELSE input END AS input,
+      locked_by, epoch FROM saga.instance
+     WHERE name = w.name AND correlation_id = w.correlation_id)
+    LIMIT 1) i) e
+WHERE e.bytes <= $5 OR e.place = 1`,
+  },
+  lockHolders: {
+    folder: 'start',
+    parameters: ['places', 'names', 'keys'],
+    values: [],
+    text: `SELECT w.n, saga.lock_holder(w.name, w.key) AS holder
+FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)`,
   },
 } as const;

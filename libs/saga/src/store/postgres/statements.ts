@@ -3,43 +3,7 @@ import { START_ARGUMENTS, START_PARAMETERS } from './start/start-parameters.js';
 import { callSql } from './checkpoint/call.sql.js';
 import { fenced, relaxed } from './checkpoint/relaxed.sql.js';
 import { Select } from './checkpoint/select.js';
-import { unsavedSql } from './checkpoint/unsaved.sql.js';
-import { claimedSql, giveBackSql } from './claim/claimed.sql.js';
-import {
-  endTaskSql,
-  fenceOffSql,
-  idByCorrelationSql,
-  loadByIdSql,
-  lockSql,
-  putBackSql,
-  putBackTimeSql,
-  requestCancelSql,
-  requestPauseSql,
-} from './edit/edit.sql.js';
-import { historySql, operationSql } from './edit/operation.sql.js';
-import {
-  clockSql,
-  insertScheduleSql,
-  lockScheduleSql,
-  schedulesSql,
-  unendedSql,
-  updateScheduleSql,
-} from './read/schedules.sql.js';
-import {
-  pauseStepSql,
-  resumedSql,
-  resumeStepSql,
-  stepPausesSql,
-  wakeIdleSql,
-  wakeLaterSql,
-  wokenSql,
-} from './pauses/pauses.sql.js';
-import { markOverdueSql } from './read/overdue.sql.js';
-import { statsSql } from './read/stats.sql.js';
-import { renewSql, reportSql } from './claim/renew.sql.js';
-import { existingSql } from './start/existing.sql.js';
-import { signalPartSql, standsSql, stepPartSql } from './read/stored-saga.sql.js';
-import { changedSql, endedSql, missingSql, presentSql, settledSql, watchSql } from './read/watch.sql.js';
+import { type StatementName, statementTexts } from './sql-texts.js';
 
 const NOW = '(extract(epoch FROM now()) * 1000)::float8 AS now';
 
@@ -57,6 +21,7 @@ const FAMILY_ARGUMENTS = 4 + PUBLISH_PARAMETERS.length + START_PARAMETERS.length
 
 const plainWrites = (s: string) => ({
   start: new Select(`${unlessAll('id', '$3')}, ${NOW}`, `${callSql(s, 'start', START_ARGUMENTS)} AS c(id)`),
+  startRejecting: new Select(`c.id, ${NOW}`, `${callSql(s, 'start_rejecting', START_ARGUMENTS)} AS c(id)`),
   startOne: new Select(`c.id, ${NOW}`, `${callSql(s, 'start_one', START_ARGUMENTS)} AS c(id)`),
   // A subquery, so that something may come before it: see fenced.
   checkpoint: new Select(
@@ -83,71 +48,8 @@ function relaxedWrites(s: string) {
   };
 }
 
-/** The texts of the store's statements, in a schema (quoted). */
-export function statementsOf(s: string): Statements {
-  const writes = Object.entries(writesOf(s)).map(([name, { text }]) => [name, text] as const);
-  return { ...plainStatements(s), ...(Object.fromEntries(writes) as Record<keyof Writes, string>) };
+/** The texts of all statements, by name. @param schema the name of the schema, unquoted */
+export function statementTextsOf(schema: string): Record<StatementName | keyof Writes, string> {
+  const writes = Object.entries(writesOf(`"${schema}"`)).map(([name, { text }]) => [name, text] as const);
+  return { ...statementTexts(schema), ...(Object.fromEntries(writes) as Record<keyof Writes, string>) };
 }
-
-const plainStatements = (s: string) => ({
-  existing: existingSql(s),
-  startRejecting: `SELECT c.id, ${NOW} FROM ${callSql(s, 'start_rejecting', START_ARGUMENTS)} AS c(id)`,
-  lockHolders: `SELECT w.n, ${s}.lock_holder(w.name, w.key) AS holder FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)`,
-  unsaved: unsavedSql(s),
-  claim: `SELECT * FROM ${callSql(s, 'claim', 9)}`,
-  claimLimited: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_limited', 8)}`,
-  claimKeyed: `SELECT taken, epochs, clock AS now, next_due_at FROM ${callSql(s, 'claim_keyed', 8)}`,
-  claimed: claimedSql(s),
-  giveBack: giveBackSql(s),
-  renew: renewSql(s),
-  report: reportSql(s),
-  changed: changedSql(s),
-  present: presentSql(s),
-  watch: watchSql(s),
-  settled: settledSql(s),
-  ended: endedSql(s),
-  missing: missingSql(s),
-  loadById: loadByIdSql(s),
-  idByCorrelation: idByCorrelationSql(s),
-  lock: lockSql(s),
-  fenceOff: fenceOffSql(s),
-  putBack: putBackSql(s),
-  putBackTime: putBackTimeSql(s),
-  requestCancel: requestCancelSql(s),
-  requestPause: requestPauseSql(s),
-  endTask: endTaskSql(s),
-  operation: operationSql(s),
-  history: historySql(s),
-  markOverdue: markOverdueSql(s),
-  stats: statsSql(s),
-  schedules: schedulesSql(s),
-  lockSchedule: lockScheduleSql(s),
-  insertSchedule: insertScheduleSql(s),
-  updateSchedule: updateScheduleSql(s),
-  unended: unendedSql(s),
-  clock: clockSql(),
-  stepPauses: stepPausesSql(s),
-  pauseStep: pauseStepSql(s),
-  resumeStep: resumeStepSql(s),
-  resumed: resumedSql(s),
-  wakeIdle: wakeIdleSql(s),
-  wakeLater: wakeLaterSql(s),
-  woken: wokenSql(s),
-  enqueue: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM ${callSql(s, 'lock_enqueue', 4)}`,
-  lockQueues: `SELECT ${callSql(s, 'lock_queues', 2)}`,
-  reserve: `SELECT times, clock AS now FROM ${callSql(s, 'reserve', 8)}`,
-  catchUp: `SELECT ${callSql(s, 'catch_up', 2)}`,
-  takeSlots: `SELECT ${callSql(s, 'take_slots', 8)} AS taken`,
-  freeSlots: `SELECT ${callSql(s, 'free_slots', 8)}`,
-  fenceSlots: `SELECT ${callSql(s, 'fence_slots', 1)}`,
-  sweepSlots: `SELECT ${callSql(s, 'sweep_slots', 6)}`,
-  signal: `SELECT place, outcome, id, name, version, status, awaited, elsewhere FROM ${callSql(s, 'signal', 7)} ORDER BY place`,
-  stepPart: stepPartSql(s),
-  signalPart: signalPartSql(s),
-  stands: standsSql(s),
-  stayQueued: `UPDATE ${s}.instance SET due_at = now(), rank_at = now() WHERE id = $1::uuid`,
-  dequeue: `SELECT ${callSql(s, 'lock_dequeue', 1)}`,
-  handOver: `SELECT ${callSql(s, 'lock_hand_over', 2)}`,
-});
-
-export type Statements = ReturnType<typeof plainStatements> & Record<keyof Writes, string>;

@@ -3,7 +3,7 @@ import type { Checkpoint, CheckpointResult } from '../../../engine/ports/checkpo
 import type { SagaRevision } from '../../../engine/ports/put-back.js';
 import type { EngineSql } from '../connection/engine-sql.js';
 import type { Sql } from '../connection/sql.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../sql-texts.js';
 import type { CheckpointCalls } from './checkpoint-call.js';
 import type { PreparedCalls } from './prepared-calls.js';
 
@@ -51,7 +51,7 @@ export class SagaCheckpoints {
     const saved = new Set(row!.saved);
     if (saved.size === checkpoints.length) return checkpoints.map(() => 'saved');
     const unsaved = checkpoints.filter((c) => !saved.has(c.id)).map((c) => c.id);
-    const found = await sql.query<SagaRevision[]>(this.statements.unsaved, [unsaved]);
+    const found = await sql.query<SagaRevision[]>(...this.statements.unsaved({ ids: unsaved }));
     return resultsOf(checkpoints, saved, found);
   }
 }

@@ -7,7 +7,7 @@ import type { Sql } from '../connection/sql.js';
 import { sendWithin, TransactionWatch } from '../connection/transaction-watch.js';
 import { asEngineFailure, concernsStatement, isOutage } from '../connection/transient-errors.js';
 import { SagaTransactionError } from '../../../errors.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../sql-texts.js';
 import type { SagaCheckpoints } from './save-checkpoints.js';
 
 interface StepTransactionsPorts {
@@ -116,7 +116,7 @@ export class StepTransactions {
       idleTimeout,
     });
     if (stored === 'saved') {
-      await sql.query(this.statements.stayQueued, [checkpoint.id]);
+      await sql.query(...this.statements.stayQueued({ id: checkpoint.id }));
       await this.ports.notify(sql);
     }
     return { result: stored as CheckpointResult, isQueued: true };

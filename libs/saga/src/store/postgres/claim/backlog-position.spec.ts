@@ -4,12 +4,12 @@ import { createTestDatabase, type TestDatabase } from '../../../../../../test/su
 import { newSaga, uniqueName, WORKER } from '../../../../../../test/contract/store-subject.contract.js';
 import { migrate } from '../setup/migrate.js';
 import { PAGE_BYTES, type Query, SagaReader } from '../read/saga-reader.js';
-import { statementsOf } from '../statements.js';
+import { statementsOf } from '../sql-texts.js';
 import { sqlOf } from '../typeorm/typeorm-database.js';
 import { BacklogPosition } from './backlog-position.js';
 import { SagaClaims } from './claim-sagas.js';
 
-const sql = statementsOf('"saga"');
+const sql = statementsOf('saga');
 let database: TestDatabase;
 let client: pg.Client;
 

@@ -21,9 +21,10 @@ import { PostgresSagaStore } from '../postgres-saga-store.js';
 import type { EngineSql } from '../connection/engine-sql.js';
 import { sqlOf } from '../typeorm/typeorm-database.js';
 import { PAGE_BYTES, type Query, SagaReader } from '../read/saga-reader.js';
-import { statementsOf } from '../statements.js';
+import { statementsOf, statementTexts } from '../sql-texts.js';
 
-const sql = statementsOf('"saga"');
+const sql = statementsOf('saga');
+const texts = statementTexts('saga');
 let database: TestDatabase;
 let client: pg.Client;
 let application: DataSource;
@@ -114,7 +115,9 @@ describe('a claim whose connection is lost while it enqueues sagas', () => {
 describe('a claim', () => {
   /** Claims as the store does; the answers to these statements are lost, so many times each. */
   const claimsWithout = (lost: Partial<Record<keyof typeof sql, number>>) => {
-    const left = new Map(Object.entries(lost).map(([name, times]) => [sql[name as keyof typeof sql], times]));
+    const left = new Map(
+      Object.entries(lost).map(([name, times]) => [texts[name as keyof typeof sql], times]),
+    );
     const query: Query = async (text, parameters) => {
       const rows = await engine.query<never[]>(text, parameters);
       const times = left.get(text) ?? 0;
@@ -167,7 +170,7 @@ describe('a claim', () => {
       [saga!.epoch, WORKER.worker],
       [saga!.epoch - 1, OTHER_WORKER.worker],
     ])
-      await engine.query(sql.giveBack, [[id], [epoch], worker, 0]);
+      await engine.query(...sql.giveBack({ ids: [id], epochs: [epoch], worker, delay: 0 }));
     expect(await loaded(store, id)).toEqual(saga);
   });
 });
@@ -257,7 +260,7 @@ test('a saga that ended at a raised isolation level is no longer due once its lo
   const claims = new SagaClaims(
     async <R>(text: string, parameters: unknown[]) => {
       const rows = await query<R>(text, parameters);
-      if (text === sql.claim) {
+      if (text === texts.claim) {
         await ending.dequeue({ id: first, epoch: held!.epoch, lock: { name, key: 'k' } } as Checkpoint);
         // As if the claim had left its steps to a statement of their own: it is read anew.
         return rows.map((row) => ({ ...row, inParts: true }));

@@ -6,7 +6,7 @@ import type { Lease, StoredSaga } from '../../../engine/ports/stored-saga.js';
 import { BacklogPosition } from './backlog-position.js';
 import { isToEnqueue, type EnqueuedRow, enqueued, enqueueParameters } from './lock-enqueue.js';
 import type { Query, SagaReader, Taken } from '../read/saga-reader.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../sql-texts.js';
 import { type StoredSagaRow, toStoredSaga } from '../read/stored-saga-row.js';
 import { isOutage } from '../connection/transient-errors.js';
 
@@ -80,7 +80,8 @@ export class SagaClaims {
 
   /** Removes a saga from its lock queue that ended in a transaction which could not do that. */
   async dequeue({ id, epoch, lock }: Checkpoint): Promise<void> {
-    await this.query(this.sql.enqueue, [[id], [epoch], [lock!.name], [lock!.key]]);
+    const one = { ids: [id], epochs: [epoch], names: [lock!.name], keys: [lock!.key] };
+    await this.query(...this.sql.enqueue(one));
   }
 
   private async takeRound(request: ClaimRequest, round: Round): Promise<void> {
@@ -129,12 +130,14 @@ export class SagaClaims {
     sagas: readonly ClaimedSaga[],
   ): Promise<Claim & Pick<Round, 'isPartial'>> {
     const { from } = this.position;
-    const [claim, ...taken] = (await this.query<ClaimRow | StoredSagaRow>(this.sql.claim, [
+    const statement = this.sql.claim({
       ...namesAndVersions(sagas),
-      ...[limit, lease.worker, lease.duration],
-      ...[this.reader.pageBytes, Math.floor(Math.min(bytes.room, Number.MAX_SAFE_INTEGER)), bytes.alone],
-      from ?? null,
-    ])) as [ClaimRow, ...StoredSagaRow[]];
+      ...{ room: limit, worker: lease.worker, lease: lease.duration, fromRank: from ?? null },
+      ...{ pageBytes: this.reader.pageBytes, isAlone: bytes.alone },
+      bytes: Math.floor(Math.min(bytes.room, Number.MAX_SAFE_INTEGER)),
+    });
+    const rows = await this.query<ClaimRow | StoredSagaRow>(...statement);
+    const [claim, ...taken] = rows as [ClaimRow, ...StoredSagaRow[]];
     const { now, next_due_at, heavy, last } = claim;
     const isPartial = this.position.claimed({ from, limit, taken: taken.length, last });
     const anew = taken.filter((row) => row.inParts);
@@ -151,18 +154,19 @@ export class SagaClaims {
   }
 
   private async claimLimited(
-    sql: string,
+    statement: Statements['claimLimited' | 'claimKeyed'],
     { lease, limit, bytes = ALL_ROOM }: ClaimRequest,
     sagas: readonly ClaimedSaga[],
     others: readonly ClaimedSaga[],
   ): Promise<Claim> {
     const limits = sagas.map(({ concurrency }) => concurrency);
-    const [row] = await this.query<LimitedRow>(sql, [
-      ...namesAndVersions(sagas),
-      limits,
-      ...namesAndVersions(others),
-      ...[limit, lease.worker, lease.duration],
-    ]);
+    const { names: otherNames, versions: otherVersions } = namesAndVersions(others);
+    const [row] = await this.query<LimitedRow>(
+      ...statement({
+        ...{ ...namesAndVersions(sagas), limits, otherNames, otherVersions },
+        ...{ room: limit, worker: lease.worker, lease: lease.duration },
+      }),
+    );
     const { taken: ids, epochs, now, next_due_at } = row!;
     const taken = { ids, epochs };
     const read = await this.orGiveBack(this.readWithin(taken, lease, bytes), taken, lease);
@@ -194,7 +198,7 @@ export class SagaClaims {
   private async enqueue(sagas: readonly StoredSaga[], lease: Lease): Promise<EnqueuedRow[]> {
     if (sagas.length === 0) return [];
     const taken = leasesOf(sagas);
-    const rows = this.query<EnqueuedRow>(this.sql.enqueue, enqueueParameters(sagas));
+    const rows = this.query<EnqueuedRow>(...this.sql.enqueue(enqueueParameters(sagas)));
     return this.orGiveBack(rows, taken, lease);
   }
 
@@ -213,7 +217,7 @@ export class SagaClaims {
     const until = performance.now() + duration / 3;
     for (let wait = 20; ; wait *= 2) {
       try {
-        await this.query(this.sql.giveBack, [ids, epochs, worker, 0]);
+        await this.query(...this.sql.giveBack({ ids, epochs, worker, delay: 0 }));
         return;
       } catch (error) {
         // Then they wait until the lease runs out.
@@ -258,8 +262,8 @@ function partsOf({ sagas }: ClaimRequest): Record<'limited' | 'keyed' | 'plain',
   };
 }
 
-function namesAndVersions(sagas: readonly ClaimedSaga[]): [string[], number[]] {
-  return [sagas.map(({ name }) => name), sagas.map(({ version }) => version)];
+function namesAndVersions(sagas: readonly ClaimedSaga[]) {
+  return { names: sagas.map(({ name }) => name), versions: sagas.map(({ version }) => version) };
 }
 
 function leasesOf(sagas: readonly { readonly id: string; readonly epoch: number }[]): Taken {

@@ -17,13 +17,13 @@ export function isToEnqueue({ lock, state }: StoredSaga): boolean {
 }
 
 /** The arguments of lock_enqueue. */
-export function enqueueParameters(sagas: readonly StoredSaga[]): unknown[][] {
-  return [
-    sagas.map(({ id }) => id),
-    sagas.map(({ epoch }) => epoch),
-    sagas.map(({ name }) => name),
-    sagas.map(({ lock }) => lock!.key),
-  ];
+export function enqueueParameters(sagas: readonly StoredSaga[]) {
+  return {
+    ids: sagas.map(({ id }) => id),
+    epochs: sagas.map(({ epoch }) => epoch),
+    names: sagas.map(({ name }) => name),
+    keys: sagas.map(({ lock }) => lock!.key),
+  };
 }
 
 /** Returns the claimed sagas that may run, as they are now. */

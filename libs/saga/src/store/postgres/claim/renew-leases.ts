@@ -1,8 +1,9 @@
 import type { RenewResult } from '../../../engine/ports/saga-store.js';
 import type { HeldLease, Lease } from '../../../engine/ports/stored-saga.js';
+import { fieldArrays } from '../checkpoint/column-values.js';
 import { inLockOrder } from '../checkpoint/in-lock-order.js';
 import type { Query } from '../read/saga-reader.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../sql-texts.js';
 
 interface RenewedRow {
   readonly now: number;
@@ -21,13 +22,9 @@ export async function renewLeases(
 ): Promise<RenewResult> {
   const ordered = inLockOrder(leases);
   const hasReports = leases.some(({ reports }) => reports !== undefined);
-  const rows = await query<RenewedRow>(hasReports ? sql.report : sql.renew, [
-    ordered.map((l) => l.id),
-    ordered.map((l) => l.epoch),
-    lease.worker,
-    lease.duration,
-    ...(hasReports ? [ordered.map((l) => l.reports ?? null)] : []),
-  ]);
+  const [ids, epochs, reports] = fieldArrays(ordered, 'id', 'epoch', 'reports');
+  const held = { ids, epochs, worker: lease.worker, lease: lease.duration };
+  const rows = await query<RenewedRow>(...(hasReports ? sql.report({ ...held, reports }) : sql.renew(held)));
   const kept = new Set(rows.map((row) => row.id));
   return {
     now: rows[0]!.now,

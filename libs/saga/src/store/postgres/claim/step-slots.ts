@@ -1,6 +1,7 @@
 import type { SlotHolder, SlotLimit, StepSlotStore } from '../../../engine/ports/step-slots.js';
+import { fieldArrays } from '../checkpoint/column-values.js';
 import type { Query } from '../read/saga-reader.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../sql-texts.js';
 
 /** The slots of steps with a limit over all sagas. */
 export class StepSlots implements StepSlotStore {
@@ -10,12 +11,12 @@ export class StepSlots implements StepSlotStore {
   ) {}
 
   async take(...asked: Parameters<StepSlotStore['take']>): Promise<readonly string[] | undefined> {
-    const [row] = await this.query<{ taken: string[] | null }>(this.sql.takeSlots, parametersOf(...asked));
+    const [row] = await this.query<{ taken: string[] | null }>(...this.sql.takeSlots(parametersOf(...asked)));
     return row!.taken ?? undefined;
   }
 
   async free(...freed: Parameters<StepSlotStore['free']>): Promise<void> {
-    await this.query(this.sql.freeSlots, parametersOf(...freed));
+    await this.query(...this.sql.freeSlots(parametersOf(...freed)));
   }
 
   async sweep(sagas: Parameters<StepSlotStore['sweep']>[0]): Promise<void> {
@@ -23,15 +24,15 @@ export class StepSlots implements StepSlotStore {
       [...steps].map(([step, count]) => ({ name, version, step, count })),
     );
     const names = sagas.map(({ name }) => name);
-    await this.query(this.sql.fenceSlots, [[...new Set(names)]]);
-    await this.query(this.sql.sweepSlots, [
-      names,
-      sagas.map(({ version }) => version),
-      limits.map(({ name }) => name),
-      limits.map(({ version }) => version),
-      limits.map(({ step }) => step),
-      limits.map(({ count }) => count),
-    ]);
+    await this.query(...this.sql.fenceSlots({ names: [...new Set(names)] }));
+    const versions = sagas.map(({ version }) => version);
+    const [limitNames, limitVersions, limitSteps, limitCounts] = fieldArrays(
+      limits,
+      ...(['name', 'version', 'step', 'count'] as const),
+    );
+    await this.query(
+      ...this.sql.sweepSlots({ names, versions, limitNames, limitVersions, limitSteps, limitCounts }),
+    );
   }
 }
 
@@ -39,6 +40,6 @@ function parametersOf(
   { saga, step, key = '', count }: SlotLimit,
   { id, epoch, turn }: SlotHolder,
   steps: readonly string[],
-): unknown[] {
-  return [saga, step, key, count, id, epoch, turn, steps];
+) {
+  return { saga, step, key, count, id, epoch, turn, steps };
 }

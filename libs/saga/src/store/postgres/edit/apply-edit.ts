@@ -8,7 +8,7 @@ import { attemptOfFailure } from '../../../machine/attempt-errors.js';
 import { openApprovalsAfter } from '../../../machine/open-approvals.js';
 import { withoutNotes } from '../../../machine/step-notes.js';
 import { sendSignals } from '../signals/postgres-signals.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../sql-texts.js';
 
 /** The transaction that an edit is made in, which has locked the saga's row. */
 export interface EditTransaction {
@@ -22,22 +22,25 @@ export interface EditTransaction {
 export async function applyEdit(on: EditTransaction, saga: StoredSaga, edit: Edit, now: number) {
   if (edit.operation) {
     const { id, action, by, reason, step, from, revision, proposed, newInput, given } = edit.operation;
-    await on.query(on.sql.operation, [
-      ...[saga.id, id, action, by ?? null, reason ?? null, step ?? null],
-      ...[from, revision, proposed, newInput ?? false, given ?? null],
-    ]);
+    await on.query(
+      ...on.sql.operation({
+        ...{ sagaId: saga.id, id, action, operator: by ?? null, reason: reason ?? null, step: step ?? null },
+        ...{ fromStatus: from, revision, proposed, newInput: newInput ?? false, given: given ?? null },
+      }),
+    );
   }
   if ('proposal' in edit) return;
   if ('putBack' in edit) return putBack(on, saga, edit.putBack);
   if ('signal' in edit) {
     await sendSignals(on.query, on.sql, [{ ...edit.signal, target: { id: saga.id } }]);
     const step = stepDecidedOn(edit.signal.name);
-    if (step !== undefined) await on.query(on.sql.endTask, [saga.id, step]);
+    if (step !== undefined) await on.query(...on.sql.endTask({ id: saga.id, step }));
   } else if ('requestCancel' in edit) {
-    await on.query(on.sql.requestCancel, [saga.id, edit.requestCancel.reason ?? null]);
+    const { reason = null } = edit.requestCancel;
+    await on.query(...on.sql.requestCancel({ id: saga.id, reason }));
     await on.notify(`look:${saga.id}`);
   } else if ('requestPause' in edit) {
-    await on.query(on.sql.requestPause, [saga.id]);
+    await on.query(...on.sql.requestPause({ id: saga.id }));
     await on.notify(`look:${saga.id}`);
   } else {
     await saveState(on, saga, edit, now);
@@ -69,11 +72,11 @@ async function saveState(
     parent: saga.parent,
   });
   const { input = null, version = null } = edit;
-  await on.query(on.sql.fenceOff, [saga.id, input, 'input' in edit, version]);
+  await on.query(...on.sql.fenceOff({ id: saga.id, input, hasInput: 'input' in edit, version }));
   if (saga.lock) {
-    await on.query(on.sql.dequeue, [[saga.id]]);
+    await on.query(...on.sql.dequeue({ ids: [saga.id] }));
     // It may have been first in the queue without the lock. If it is not due any more, others do not wait for it.
-    await on.query(on.sql.handOver, [saga.name, saga.lock.key]);
+    await on.query(...on.sql.handOver({ name: saga.name, key: saga.lock.key }));
   }
   if (dueAt !== undefined) await on.notify('due');
   if (saga.lockedBy !== undefined) await on.notify(`look:${saga.id}`);
@@ -85,11 +88,15 @@ async function putBack(
   { checkpoint, lease, createdAt, parent, storedAt }: PutBack,
 ): Promise<void> {
   const taken = Math.max(0, ...Object.values(checkpoint.state.lastTakenSignals ?? {}));
-  await on.query(on.sql.putBack, [
-    ...[saga.id, checkpoint.epoch, lease?.worker ?? null, lease?.duration ?? null, createdAt ?? null],
-    ...[parent?.id ?? null, parent?.step ?? null, taken, checkpoint.state.startsAt ?? null],
-  ]);
+  await on.query(
+    ...on.sql.putBack({
+      ...{ id: saga.id, epoch: checkpoint.epoch, startedAt: createdAt ?? null, lastSignal: taken },
+      ...{ worker: lease?.worker ?? null, lease: lease?.duration ?? null },
+      ...{ parentId: parent?.id ?? null, parentStep: parent?.step ?? null },
+      startsAt: checkpoint.state.startsAt ?? null,
+    }),
+  );
   await on.checkpoint(checkpoint);
-  await on.query(on.sql.putBackTime, [saga.id, storedAt]);
+  await on.query(...on.sql.putBackTime({ id: saga.id, updatedAt: storedAt }));
   if (!lease) await on.notify('due');
 }

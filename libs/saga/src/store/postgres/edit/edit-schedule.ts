@@ -10,7 +10,7 @@ import {
   withStatus,
 } from '../../../engine/ports/stored-schedule.js';
 import { withoutNulls } from '../read/without-nulls.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../sql-texts.js';
 
 export interface ScheduleRow {
   /** Null: there are no schedules. */
@@ -46,17 +46,17 @@ export async function editSchedule(
   change: ChangeSchedule,
 ): Promise<ScheduleEdited | undefined | 'again'> {
   const { sql, query } = on;
-  const [row] = await query<ScheduleRow>(sql.lockSchedule, [saga]);
+  const [row] = await query<ScheduleRow>(...sql.lockSchedule({ saga }));
   const stored = row && toStoredSchedule(row, await statusOf(on, row.last_saga));
-  const now = row?.now ?? (await query<{ now: number }>(sql.clock, []))[0]!.now;
+  const now = row?.now ?? (await query<{ now: number }>(...sql.clock({})))[0]!.now;
   const edit = change(stored, now);
   if (!edit) return undefined;
   // First, since it may be there already, under another id.
   const start = edit.start && (await on.start(edit.start));
   const schedule = withStarted(edit.schedule, start, stored);
   const parameters = parametersOf(schedule);
-  if (row) await query(sql.updateSchedule, parameters);
-  else if ((await query(sql.insertSchedule, parameters)).length === 0) return 'again';
+  if (row) await query(...sql.updateSchedule(parameters));
+  else if ((await query(...sql.insertSchedule(parameters))).length === 0) return 'again';
   const status = await statusOf(on, schedule.last?.id ?? null);
   return { schedule: withStatus(schedule, status), now, ...(start && { start }) };
 }
@@ -66,7 +66,7 @@ async function statusOf(
   id: string | null,
 ): Promise<SagaStatus | undefined> {
   if (id === null) return undefined;
-  return (await query<{ status: SagaStatus }>(sql.unended, [id]))[0]?.status;
+  return (await query<{ status: SagaStatus }>(...sql.unended({ id })))[0]?.status;
 }
 
 export function toStoredSchedule(row: ScheduleRow, status = row.last_status ?? undefined): StoredSchedule {
@@ -92,10 +92,11 @@ export function toStoredSchedule(row: ScheduleRow, status = row.last_status ?? u
   };
 }
 
-function parametersOf({ paused, last, ...schedule }: StoredSchedule): unknown[] {
-  return [
-    ...[schedule.saga, schedule.cron, schedule.timezone, schedule.overlap, schedule.catchUp],
-    ...[schedule.decidedUntil, schedule.nextAt, paused?.at, paused?.by, paused?.reason],
-    ...[last?.id, last?.at, last?.triggered, schedule.skippedAt],
-  ].map((value) => value ?? null);
+function parametersOf({ paused, last, ...schedule }: StoredSchedule) {
+  return {
+    ...schedule,
+    skippedAt: schedule.skippedAt ?? null,
+    ...{ pausedAt: paused?.at ?? null, pausedBy: paused?.by ?? null, pauseReason: paused?.reason ?? null },
+    ...{ lastSaga: last?.id ?? null, lastAt: last?.at ?? null, lastTriggered: last?.triggered ?? null },
+  };
 }

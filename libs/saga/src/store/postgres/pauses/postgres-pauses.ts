@@ -5,7 +5,7 @@ import type {
   WhoAndWhy,
 } from '../../../engine/ports/step-pause.js';
 import { withoutNulls } from '../read/without-nulls.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../sql-texts.js';
 
 /** Sagas that are made due by one statement, at most. */
 const BATCH = 5_000;
@@ -48,29 +48,36 @@ export class PostgresPauses implements StepPauseStore {
   ) {}
 
   async all(resumed: number): Promise<{ pauses: readonly StoredStepPause[]; now: number }> {
-    const rows = await this.query<PauseRow>(this.sql.stepPauses, [resumed]);
+    const rows = await this.query<PauseRow>(...this.sql.stepPauses({ resumed }));
     return { pauses: rows.filter(({ saga }) => saga !== null).map(toStoredPause), now: rows[0]!.now };
   }
 
   async pause({ saga, step }: StepOfSaga, { by, reason }: WhoAndWhy): Promise<void> {
-    await this.query(this.sql.pauseStep, [saga, step, by ?? null, reason ?? null, this.channel]);
+    await this.query(
+      ...this.sql.pauseStep({ saga, step, by: by ?? null, reason: reason ?? null, channel: this.channel }),
+    );
   }
 
   async resume({ saga, step }: StepOfSaga, { by, reason }: WhoAndWhy): Promise<void> {
-    await this.query(this.sql.resumeStep, [saga, step, by ?? null, reason ?? null, this.channel]);
+    await this.query(
+      ...this.sql.resumeStep({ saga, step, by: by ?? null, reason: reason ?? null, channel: this.channel }),
+    );
   }
 
   async wake(step: StepOfSaga): Promise<void> {
-    const pauses = await this.query<{ id: string }>(this.sql.resumed, [step.saga, step.step]);
+    const pauses = await this.query<{ id: string }>(...this.sql.resumed(step));
     if (pauses.length === 0) return;
-    for (const sql of [this.sql.wakeIdle, this.sql.wakeLater]) await this.wakeAll(sql, step);
-    await this.query(this.sql.woken, [pauses.map(({ id }) => id)]);
+    for (const wakeSome of [this.sql.wakeIdle, this.sql.wakeLater]) await this.wakeAll(wakeSome, step);
+    await this.query(...this.sql.woken({ ids: pauses.map(({ id }) => id) }));
   }
 
-  private async wakeAll(sql: string, { saga, step }: StepOfSaga): Promise<void> {
+  private async wakeAll(
+    wakeSome: Statements['wakeIdle' | 'wakeLater'],
+    { saga, step }: StepOfSaga,
+  ): Promise<void> {
     for (let last: WokenRow | undefined = BEFORE_ALL; last;) {
       const { version, rank, id }: WokenRow = last;
-      [last] = await this.query<WokenRow>(sql, [saga, step, version, rank, id, BATCH]);
+      [last] = await this.query<WokenRow>(...wakeSome({ saga, step, version, rank, id, limit: BATCH }));
       if (last) await this.query('SELECT pg_notify($1, $2)', [this.channel, 'due']);
       if (last && last.count < BATCH) return;
     }

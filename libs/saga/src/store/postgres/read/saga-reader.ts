@@ -1,5 +1,5 @@
 import type { StoredSaga, StoredSignal } from '../../../engine/ports/stored-saga.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../sql-texts.js';
 import {
   type SignalJson,
   ReadSteps,
@@ -50,10 +50,8 @@ export class SagaReader {
   /** One saga; undefined: there is none. */
   async byId(id: string): Promise<(StoredSagaRow & { readonly now: number }) | undefined> {
     for (;;) {
-      const [row] = await this.query<StoredSagaRow & { now: number }>(this.sql.loadById, [
-        id,
-        this.pageBytes,
-      ]);
+      const statement = this.sql.loadById({ id, pageBytes: this.pageBytes });
+      const [row] = await this.query<StoredSagaRow & { now: number }>(...statement);
       if (!row) return undefined;
       const whole = await this.whole(row);
       // It has gone on while its parts were read: they are not of one moment.
@@ -64,16 +62,19 @@ export class SagaReader {
   /** Returns those of these sagas that are `settled`, have `ended`, or are `present`. */
   async among(ids: readonly string[], which: 'settled' | 'ended' | 'present'): Promise<StoredSaga[]> {
     const sagas: StoredSaga[] = [];
-    const pages = this.pages(this.sql[which], (read) => [ids.filter((id) => !read.has(id)), this.pageBytes]);
+    const pages = this.pages((read) =>
+      this.sql[which]({ ids: ids.filter((id) => !read.has(id)), pageBytes: this.pageBytes }),
+    );
     for await (const page of pages) sagas.push(...page);
     return sagas;
   }
 
   /** Leases that were just taken, but for those that are another's by now, a page at a time. */
   taken({ ids, epochs }: Taken, worker: string): AsyncGenerator<StoredSaga[]> {
-    return this.pages(this.sql.claimed, (read) => {
+    return this.pages((read) => {
       const left = [...ids.keys()].filter((n) => !read.has(ids[n]!));
-      return [left.map((n) => ids[n]), left.map((n) => epochs[n]), worker, this.pageBytes];
+      const held = { ids: left.map((n) => ids[n]), epochs: left.map((n) => epochs[n]), worker };
+      return this.sql.claimed({ ...held, pageBytes: this.pageBytes });
     });
   }
 
@@ -87,18 +88,17 @@ export class SagaReader {
     if (!row.inParts) return row;
     const { id, epoch, checkpoints } = row;
     const [steps, signals] = [await this.stepsOf(row), await this.signalsOf(id)];
-    const [now] = await this.query<{ epoch: number; checkpoints: number }>(this.sql.stands, [id]);
+    const [now] = await this.query<{ epoch: number; checkpoints: number }>(...this.sql.stands({ id }));
     if (now?.epoch !== epoch || now.checkpoints !== checkpoints) return undefined;
     return { ...row, steps, signals: signals.length > 0 ? signals : null };
   }
 
   private async *pages(
-    sql: string,
-    parametersWithout: (read: ReadonlySet<string>) => unknown[],
+    statementWithout: (read: ReadonlySet<string>) => [text: string, parameters: unknown[]],
   ): AsyncGenerator<StoredSaga[]> {
     const read = new Set<string>();
     for (;;) {
-      const rows = await this.query<PagedRow>(sql, parametersWithout(read));
+      const rows = await this.query<PagedRow>(...statementWithout(read));
       const page: StoredSaga[] = [];
       for (const row of rows) {
         const whole = await this.whole(row);
@@ -115,7 +115,7 @@ export class SagaReader {
     const steps = new ReadSteps(row);
     const bytes = Math.min(this.pageBytes, PART_BYTES);
     for (let after = ''; ;) {
-      const rows = await this.query<{ step: StepJson }>(this.sql.stepPart, [row.id, after, bytes]);
+      const rows = await this.query<{ step: StepJson }>(...this.sql.stepPart({ id: row.id, after, bytes }));
       if (rows.length === 0) return steps;
       steps.add(rows.map(({ step }) => step));
       after = rows.at(-1)!.step.name;
@@ -126,7 +126,8 @@ export class SagaReader {
     const signals: SignalJson[] = [];
     for (;;) {
       const after = signals.at(-1)?.number ?? 0;
-      const rows = await this.query<SignalPartRow>(this.sql.signalPart, [id, after, this.pageBytes]);
+      const statement = this.sql.signalPart({ id, after, bytes: this.pageBytes });
+      const rows = await this.query<SignalPartRow>(...statement);
       for (const { signal } of rows) signals.push(signal);
       if (!rows[0]?.more) return signals;
     }

@@ -1,5 +1,5 @@
 import { LANES } from '../outbox/postgres-outbox.js';
-import { sqlIn } from '../sql-texts.js';
+import { functionsIn } from '../sql-texts.js';
 
 /**
  * The statements that create the outbox and the inbox, which participants without sagas have as well. Idempotent, so that it may be applied by
@@ -75,6 +75,6 @@ export const createMessagingTables = (name: string): string[] => {
         PRIMARY KEY (consumer, message_id)
       )`,
     `CREATE INDEX IF NOT EXISTS inbox_handled ON ${schema}.inbox (handled_at)`,
-    ...sqlIn('schema/messaging', name),
+    ...functionsIn('schema/messaging', name),
   ];
 };

@@ -4,7 +4,7 @@ import { limitTables } from './tables/limits.table.js';
 import { partTables } from './tables/parts-of-sagas.table.js';
 import { scheduleAndPauseTables } from './tables/schedules-and-pauses.table.js';
 import { shardTables } from './tables/shards.table.js';
-import { sqlIn } from '../sql-texts.js';
+import { functionsIn } from '../sql-texts.js';
 
 /**
  * The statements that create the first tables and functions. Idempotent, so that this module and users' own runs may apply
@@ -22,6 +22,6 @@ export const createSagaTables = (name: string): string[] => {
     ...scheduleAndPauseTables(schema),
     ...shardTables(schema),
     ...instanceIndexes(schema),
-    ...sqlIn('schema/functions', name),
+    ...functionsIn('schema/functions', name),
   ];
 };

@@ -1,4 +1,4 @@
-import { sqlIn, sqlText } from '../sql-texts.js';
+import { functionsIn, functionText } from '../sql-texts.js';
 import { dropsOf } from './created-objects.js';
 import { finishedIndexSql } from './finished-index.sql.js';
 
@@ -24,15 +24,15 @@ export const partitionSql = (name: string) => {
       // In ms; what came before `since` has a partition of its own.
       `CREATE TABLE ${schema}.partitioning (period bigint NOT NULL, since bigint NOT NULL)`,
     ],
-    functions: [...sqlIn('schema/partitions', name), ...sqlIn('schema/partitioned', name)],
+    functions: [...functionsIn('schema/partitions', name), ...functionsIn('schema/partitioned', name)],
   };
 };
 
 /** The reverse of `partitionSql`, once the tables are united. @param name the schema's name, unquoted */
 export const unpartitionSql = (name: string): string[] => [
-  ...dropsOf(sqlIn('schema/partitions', name), name),
+  ...dropsOf(functionsIn('schema/partitions', name), name),
   ...(['start', 'start_one', 'cleanup', 'checkpoint', 'checkpoint_one'] as const).map((replaced) =>
-    sqlText(replaced, name),
+    functionText(replaced, name),
   ),
   ...dropsOf(partitionSql(name).tables, name),
 ];

@@ -6,7 +6,7 @@ import type {
 } from '../../../engine/ports/saga-store.js';
 import type { SentSignal } from '../../../engine/ports/stored-saga.js';
 import { fieldArrays } from '../checkpoint/column-values.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../sql-texts.js';
 import { isUuid } from '../../../engine/payload/storable-key.js';
 
 /** Sends a statement, in whichever transaction. */
@@ -28,11 +28,14 @@ export async function sendSignals(
   awaited?: AwaitedSignals,
 ): Promise<SignalResult[]> {
   const targets = signals.map(({ target }) => columnsOf(target));
-  const rows = await query<SignalRow>(sql.signal, [
-    ...fieldArrays(targets, 'id', 'name', 'correlationId'),
-    ...fieldArrays(signals, 'name', 'messageId', 'payload'),
-    awaited ? JSON.stringify(awaited) : null,
-  ]);
+  const [ids, names, correlationIds] = fieldArrays(targets, 'id', 'name', 'correlationId');
+  const [signalNames, messageIds, payloads] = fieldArrays(signals, 'name', 'messageId', 'payload');
+  const rows = await query<SignalRow>(
+    ...sql.signal({
+      ...{ ids, names, correlationIds, signals: signalNames, messageIds, payloads },
+      known: awaited ? JSON.stringify(awaited) : null,
+    }),
+  );
   return rows.map(({ outcome, awaited, elsewhere, id, name, version, status }) => {
     if (outcome === 'unknown') return { outcome };
     const saga = { id, name, version, status };

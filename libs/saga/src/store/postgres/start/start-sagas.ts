@@ -2,9 +2,10 @@ import type { Durability } from '../../../definition/options/saga-options.js';
 import type { StartResult } from '../../../engine/ports/saga-store.js';
 import type { Lease, NewSaga } from '../../../engine/ports/stored-saga.js';
 import type { Sql } from '../connection/sql.js';
+import { fieldArrays } from '../checkpoint/column-values.js';
 import type { PreparedCalls } from '../checkpoint/prepared-calls.js';
 import { startOneParameters, startParameters, takesLease } from './start-parameters.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../sql-texts.js';
 
 interface StartedRow {
   /** The ids of sagas that were not stored yet; null: all. */
@@ -81,7 +82,8 @@ export class SagaStarts {
   ): Promise<StartedRow> {
     if (sagas[0]!.lockRejects) {
       const parameters = [lease.worker, lease.duration, ...startParameters(sagas, arrivals), false];
-      return (await sql.query<StartedRow[]>(this.sql.startRejecting, parameters))[0]!;
+      const call = { statement: 'startRejecting', parameters } as const;
+      return (await this.calls.insertOrUpsert<StartedRow>(sql, false, () => call))[0]!;
     }
     const one = startOneParameters(sagas);
     const given = [lease.worker, lease.duration, ...(one ?? startParameters(sagas, arrivals))];
@@ -102,13 +104,13 @@ export class SagaStarts {
     durability: Durability | undefined,
   ): Promise<StartResult[]> {
     const missing = [...sagas.keys()].filter((n) => results[n] === undefined);
-    const existing = await sql.query<ExistingRow[]>(this.sql.existing, [
-      missing,
-      missing.map((n) => sagas[n]!.id),
-      missing.map((n) => sagas[n]!.name),
-      missing.map((n) => sagas[n]!.correlationId ?? null),
-      this.pageBytes,
-    ]);
+    const [ids, names, correlationIds] = fieldArrays(
+      missing.map((n) => sagas[n]!),
+      ...(['id', 'name', 'correlationId'] as const),
+    );
+    const existing = await sql.query<ExistingRow[]>(
+      ...this.sql.existing({ places: missing, ids, names, correlationIds, pageBytes: this.pageBytes }),
+    );
     for (const { n, id, name, correlation_id, input, locked_by, epoch, now } of existing) {
       const saga = sagas[n]!;
       if (saga.fresh && saga.id === id) {
@@ -148,11 +150,11 @@ export class SagaStarts {
   ): Promise<void> {
     const rejected = [...sagas.keys()].filter((n) => results[n] === undefined && sagas[n]!.lockRejects);
     if (rejected.length === 0) return;
-    const rows = await sql.query<{ n: number; holder: string | null }[]>(this.sql.lockHolders, [
-      rejected,
-      rejected.map((n) => sagas[n]!.name),
-      rejected.map((n) => sagas[n]!.lockKey!),
-    ]);
+    const names = rejected.map((n) => sagas[n]!.name);
+    const keys = rejected.map((n) => sagas[n]!.lockKey!);
+    const rows = await sql.query<{ n: number; holder: string | null }[]>(
+      ...this.sql.lockHolders({ places: rejected, names, keys }),
+    );
     for (const { n, holder } of rows)
       if (holder !== null) results[n] = { created: false, lockHolder: holder };
   }
