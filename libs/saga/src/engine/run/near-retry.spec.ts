@@ -8,14 +8,18 @@ import type { Checkpoint } from '../ports/checkpoint.js';
 
 const policy = (delay: number) => ({ attempts: 3, delay, factor: 1, maxDelay: delay, jitter: 0 });
 
+/** Time that stands still, so that nothing that is waited for comes. */
+const STILL = { now: () => 1_000 };
+
 /** A run on the system's clock, and the checkpoints that it writes. */
 function scene(graph: SagaGraph, invoke: Invoker, ports: Partial<SagaRunPorts> = {}) {
   const written: Checkpoint[] = [];
+  const { now = Date.now } = ports;
   const run = runOf(SAGA, graph, invoke, {
     ...portsTo(written),
-    attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now: Date.now, log }),
-    now: Date.now,
+    attempts: new AttemptRunner({ ...CHANCE, maxPayloadBytes: 1_000, now, log }),
     ...ports,
+    now,
   });
   return { run, written };
 }
@@ -62,7 +66,7 @@ describe('a retry that is near', () => {
   });
 
   test('is left to a claim where others wait for the room', async () => {
-    const { run, written } = scene(graph(10), failing(2), { hasRoom: () => false });
+    const { run, written } = scene(graph(10), failing(2), { ...STILL, hasRoom: () => false });
     expect(await run.advance()).toMatchObject({ type: 'released' });
     expect(written).toHaveLength(1);
     expect(written[0]!.release?.dueAt).toBe(written[0]!.state.steps.get('pay')?.retryAt);
@@ -108,6 +112,6 @@ test('a retry that is far off is left to a claim', async () => {
 });
 
 test('a delay is left to a claim, however near its end is', async () => {
-  const { run } = scene(sequenceOf(stepOf('later', { delay: 10 })), failing(0));
+  const { run } = scene(sequenceOf(stepOf('later', { delay: 10 })), failing(0), STILL);
   expect(await run.advance()).toMatchObject({ type: 'released' });
 });
