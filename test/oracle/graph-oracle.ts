@@ -6,7 +6,7 @@ import { freeSlots } from './graph-slots.js';
 import type { Entry, Play } from './model-entries.js';
 import type { RandomGraph } from './random-graph.js';
 import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
-import type { Decision } from '../../libs/saga/src/machine/plan.js';
+import type { MachineDecision } from '../../libs/saga/src/machine/plan.js';
 import { resultOf } from '../../libs/saga/src/machine/step-endings.js';
 
 /** What the machine did against its rules, and where in the play. */
@@ -221,7 +221,7 @@ function unexpected(
 }
 
 /** C1: what waits for a slot does not begin, and its saga does not end. */
-function withoutSlot({ actions, settle }: Decision, rules: Rules): string | undefined {
+function withoutSlot({ actions, settle }: MachineDecision, rules: Rules): string | undefined {
   const begun = actions.find(({ kind, key }) => kind === 'run' && rules.awaitsSlot(key));
   if (begun) return `${begun.key} begins without a slot`;
   if (settle === undefined || rules.book.mode !== 'running' || rules.isHalted()) return undefined;

@@ -1,5 +1,5 @@
 import type { StepNode } from '../../libs/saga/src/definition/graph/saga-graph.js';
-import type { Action, Decision } from '../../libs/saga/src/machine/plan.js';
+import type { Action, MachineDecision } from '../../libs/saga/src/machine/plan.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
 import { type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import type { Attempt } from './model-entries.js';
@@ -47,7 +47,7 @@ export function failureOf({ kind, key }: Attempt, move: Move, now: number, unkno
  * the saga is not released. `isWaiting`: for another saga or a signal.
  */
 export function problemWithDecision(
-  { settle, events, actions, wakeAt }: Decision,
+  { settle, events, actions, wakeAt }: MachineDecision,
   { steps }: SagaState,
   attempts: readonly Attempt[],
   isWaiting: boolean,

@@ -1,4 +1,4 @@
-import type { Action, Decision } from '../../libs/saga/src/machine/plan.js';
+import type { Action, MachineDecision } from '../../libs/saga/src/machine/plan.js';
 import type { ChildEntry } from './model-children.js';
 import type { DecidedEntry } from './model-approvals.js';
 import type { SentSignal } from './model-signals.js';
@@ -16,7 +16,7 @@ export interface Attempt extends Action {
 export type Entry =
   | {
       readonly type: 'decision';
-      readonly decision: Decision;
+      readonly decision: MachineDecision;
       readonly state: SagaState;
       readonly now: number;
       /** What the worker knows to have been sent. */

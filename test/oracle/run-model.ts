@@ -1,6 +1,6 @@
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decide } from '../../libs/saga/src/machine/decide.js';
-import type { Decision } from '../../libs/saga/src/machine/plan.js';
+import type { MachineDecision } from '../../libs/saga/src/machine/plan.js';
 import { isSettled, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { problemWithDecision } from './model-attempts.js';
 import { awaitedBy } from './model-children.js';
@@ -62,7 +62,7 @@ class GraphPlayer {
     this.model.entries.push({ type: 'gave no end', why });
   }
 
-  private wrongWith(decision: Decision): string | undefined {
+  private wrongWith(decision: MachineDecision): string | undefined {
     const isWaiting =
       this.model.cancelling.length > 0 ||
       awaitedBy(this.model.state).length > 0 ||
@@ -71,7 +71,7 @@ class GraphPlayer {
     return problemWithDecision(decision, this.model.state, this.model.inProgress, isWaiting);
   }
 
-  private advance(decision: Decision): void {
+  private advance(decision: MachineDecision): void {
     if (decision.settle === 'resumed') return this.model.checkpoint({ type: 'resumed' });
     if (decision.settle) return this.model.checkpoint({ type: 'settled', status: decision.settle });
     // That it has begun is derived anew by those who take over.
@@ -81,7 +81,7 @@ class GraphPlayer {
   }
 
   /** One move, or progress where it is not possible. */
-  private move(decision: Decision, move: Move): void {
+  private move(decision: MachineDecision, move: Move): void {
     const attempt = picked([...this.model.inProgress, ...this.model.cancelling], move);
     const action = picked(
       decision.actions.filter(({ key }) => !this.model.cancelling.some((asked) => asked.key === key)),
@@ -153,7 +153,7 @@ class GraphPlayer {
   }
 
   /** Nothing is running, and nothing can start: the saga is released until it is due or another has ended. */
-  private pass({ wakeAt }: Decision, move: Move): void {
+  private pass({ wakeAt }: MachineDecision, move: Move): void {
     const child = picked(this.model.children.goingOn, move);
     const awaited = this.model.signals.awaitedBy(this.model.state);
     const slotless = waitingForSlots(this.model.state);

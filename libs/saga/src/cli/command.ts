@@ -31,7 +31,7 @@ export interface Call<O extends OptionSpecs = OptionSpecs> {
 }
 
 /** What a command prints in the end, and its exit code. */
-export interface Answer {
+export interface CommandAnswer {
   /** With --json. */
   readonly json: string;
   readonly text: readonly string[];
@@ -42,12 +42,12 @@ export interface Answer {
 }
 
 /** What a command has done. */
-export function did(text: string, json: object = { done: true }): Answer {
+export function did(text: string, json: object = { done: true }): CommandAnswer {
   return { json: JSON.stringify(json), text: [text] };
 }
 
 /** What a command shows. */
-export function shows(json: unknown, text: readonly string[]): Answer {
+export function shows(json: unknown, text: readonly string[]): CommandAnswer {
   return { json: JSON.stringify(json, undefined, 2), text };
 }
 
@@ -64,7 +64,7 @@ export interface Command<O extends OptionSpecs = OptionSpecs> {
   readonly examples?: readonly string[];
   readonly options: O;
   /** @returns what to print, or the exit code if it has printed everything */
-  run(call: Call<O>): Promise<number | Answer>;
+  run(call: Call<O>): Promise<number | CommandAnswer>;
 }
 
 /** For the compiler: `run` knows the values of its own options. */

@@ -1,4 +1,11 @@
-import { type Answer, type Call, type Command, command, JSON_OPTION, type OptionSpecs } from './command.js';
+import {
+  type CommandAnswer,
+  type Call,
+  type Command,
+  command,
+  JSON_OPTION,
+  type OptionSpecs,
+} from './command.js';
 import { type OperatorSession, SAGA_OPTIONS } from './operator-session.js';
 import type * as engine from './operators-engine.js';
 
@@ -23,7 +30,7 @@ interface SagaCommand<O extends OptionSpecs, P> extends Omit<Command<O>, 'run'> 
     call: Call<SagaOptions & O>,
     operated: OperatorSession,
     prepared: P,
-  ) => Promise<number | Answer>;
+  ) => Promise<number | CommandAnswer>;
 }
 
 export function sagaCommand<const O extends OptionSpecs, P = undefined>({

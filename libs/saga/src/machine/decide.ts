@@ -11,7 +11,7 @@ import {
   mayHavePassed,
   pivotPassed,
 } from './predicates.js';
-import { type Action, type Decision, Plan, usesNoRoom } from './plan.js';
+import { type Action, type MachineDecision, Plan, usesNoRoom } from './plan.js';
 import { isClear, planUndoing } from './plan-undoing.js';
 import {
   awaitsChild,
@@ -28,23 +28,23 @@ import { openSteps } from './open-steps.js';
 import { startTimeOf, turnOf } from './turn.js';
 import { itemsOf, ownStepsOfKinds, stepsOfKinds } from './data/step-map.js';
 
-const NOTHING: Decision = { actions: [] };
+const NOTHING: MachineDecision = { actions: [] };
 
 /**
  * What comes next for a saga in this state, at this time (milliseconds since the epoch, by the database's
  * clock). Pure: the same arguments give the same decision. With no action, no attempt in progress, no
  * `settle` and no `wakeAt`, the saga is idle.
  */
-export function decide(graph: SagaGraph, state: SagaState, now: number): Decision {
+export function decide(graph: SagaGraph, state: SagaState, now: number): MachineDecision {
   return planned(graph, state, new Plan(now));
 }
 
-function planned(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
+function planned(graph: SagaGraph, state: SagaState, plan: Plan): MachineDecision {
   if (!isInProgress(state.status)) return NOTHING;
   return state.status === 'running' ? advance(graph, state, plan) : compensate(graph, state, plan);
 }
 
-function advance(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
+function advance(graph: SagaGraph, state: SagaState, plan: Plan): MachineDecision {
   const { now } = plan;
   // While a rollback waits for a pivot, only that goes on.
   const pending = state.pendingRollback !== undefined;
@@ -84,7 +84,7 @@ function advance(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
  * What comes next for a saga whose start time has not come, or whose rate limit has not let it begin. Undefined: it has
  * begun, or may have with a lost worker.
  */
-function beforeItsTurn(graph: SagaGraph, state: SagaState, { now, lost }: Plan): Decision | undefined {
+function beforeItsTurn(graph: SagaGraph, state: SagaState, { now, lost }: Plan): MachineDecision | undefined {
   const turn = turnOf(graph, state, now);
   if (turn === 'open' || (lost && turn !== 'wait')) return undefined;
   // All of it was done by an operator.
@@ -109,7 +109,7 @@ function isAnyLeft(graph: SagaGraph, state: SagaState): boolean {
   return false;
 }
 
-function compensate(graph: SagaGraph, state: SagaState, plan: Plan): Decision {
+function compensate(graph: SagaGraph, state: SagaState, plan: Plan): MachineDecision {
   const { rollbackTo } = state;
   const region = rollbackTo === undefined ? undefined : descendantsOf(graph, rollbackTo);
   const undone = (name: string) => region === undefined || region.has(name);

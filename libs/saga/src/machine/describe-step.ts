@@ -1,4 +1,4 @@
-import type { Decision } from './plan.js';
+import type { MachineDecision } from './plan.js';
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { relationsOf } from './graph-relations.js';
 import { isTerminal, type SagaState, type StepState } from './saga-state.js';
@@ -14,7 +14,7 @@ const STANDING =
  * Describes the current step of a saga for one column: the steps in progress, next, waiting for a retry, or failed
  * permanently.
  */
-export function describeStep(graph: SagaGraph, state: SagaState, next: Decision): string {
+export function describeStep(graph: SagaGraph, state: SagaState, next: MachineDecision): string {
   const names: string[] = [];
   const add = (name: string) => {
     if (!names.includes(name)) names.push(name);

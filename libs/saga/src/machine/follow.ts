@@ -1,6 +1,6 @@
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import { decide } from './decide.js';
-import type { Decision } from './plan.js';
+import type { MachineDecision } from './plan.js';
 import { evolve } from './evolve.js';
 import type { SagaEvent } from './saga-event.js';
 import type { SagaState } from './saga-state.js';
@@ -8,7 +8,7 @@ import type { SagaState } from './saga-state.js';
 /** What remains to be done once everything has happened that follows without doing anything. */
 export interface Followed {
   readonly state: SagaState;
-  readonly decision: Decision & { readonly settle?: Exclude<Decision['settle'], 'resumed'> };
+  readonly decision: MachineDecision & { readonly settle?: Exclude<MachineDecision['settle'], 'resumed'> };
   /** What happened on the way. */
   readonly events: readonly SagaEvent[];
 }

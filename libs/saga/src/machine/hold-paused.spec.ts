@@ -4,10 +4,10 @@ import { resolveRetryPolicy } from '../definition/options/retry-policy.js';
 import { decide } from './decide.js';
 import { describeStep } from './describe-step.js';
 import { holdPaused } from './hold-paused.js';
-import type { Decision } from './plan.js';
+import type { MachineDecision } from './plan.js';
 
 const PAUSED = new Set(['charge']);
-const shown = ({ actions, held = [], wakeAt, settle }: Decision) => ({
+const shown = ({ actions, held = [], wakeAt, settle }: MachineDecision) => ({
   actions: actions.map(({ kind, key }) => `${kind} ${key}`),
   held: held.map(({ kind, key }) => `${kind} ${key}`),
   ...{ wakeAt, settle },

@@ -1,5 +1,5 @@
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
-import type { Action, Decision } from './plan.js';
+import type { Action, MachineDecision } from './plan.js';
 
 /**
  * What a paused step does not begin: attempts, the items of a fan-out, and the probe of an attempt that was lost. What is in
@@ -11,7 +11,11 @@ const HELD: ReadonlySet<Action['kind']> = new Set(['run', 'expand', 'probe']);
  * Returns a decision without what must not begin while these steps are paused. The saga's deadline, and the times of its
  * other steps, stay as they are.
  */
-export function holdPaused(graph: SagaGraph, decision: Decision, paused: ReadonlySet<string>): Decision {
+export function holdPaused(
+  graph: SagaGraph,
+  decision: MachineDecision,
+  paused: ReadonlySet<string>,
+): MachineDecision {
   const { actions, ...rest } = decision;
   const held = actions.filter((action) => isHeld(graph, action, paused));
   if (held.length === 0) return decision;

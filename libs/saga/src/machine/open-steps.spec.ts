@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { graphOf, sequenceOf, stepOf } from '../../../../test/fixtures/graph-of.js';
 import { decide } from './decide.js';
-import type { Decision } from './plan.js';
+import type { MachineDecision } from './plan.js';
 import { evolve } from './evolve.js';
 import { openSteps } from './open-steps.js';
 import type { SagaEvent } from './saga-event.js';
@@ -34,7 +34,7 @@ const graphs = fc
 /** What happens next, chosen by numbers. */
 const choices = fc.array(fc.nat(), { minLength: 50, maxLength: 400 });
 
-function eventOf(state: SagaState, decision: Decision, choice: number): SagaEvent {
+function eventOf(state: SagaState, decision: MachineDecision, choice: number): SagaEvent {
   const now = 10_000_000;
   if (decision.settle) return { type: 'settled', status: decision.settle } as SagaEvent;
   if (decision.events?.[0]) return decision.events[0];

@@ -26,7 +26,7 @@ export interface Action {
 }
 
 /** What comes next: things to do, or the status in which the saga comes to rest, or a time to look again. */
-export interface Decision {
+export interface MachineDecision {
   readonly actions: readonly Action[];
   /** `resumed`: what came after the savepoint is undone, the saga goes forward again. */
   readonly settle?: 'completed' | 'compensated' | 'stuck' | 'suspended' | 'resumed';
@@ -118,7 +118,7 @@ export class Plan {
     this.wakeAt = Math.min(this.wakeAt ?? Infinity, at);
   }
 
-  decision(): Decision {
+  decision(): MachineDecision {
     const { actions, events, wakeAt } = this;
     if (wakeAt === undefined && events.length === 0) return { actions };
     return { actions, ...(events.length > 0 && { events }), ...(wakeAt !== undefined && { wakeAt }) };

@@ -206,14 +206,14 @@ export type StepFieldWith<Property> = {
 }[keyof typeof STEP_FIELDS];
 
 /** A rollback that was called for while the outcome of a pivot was not known. */
-export interface PendingRollback {
+export interface PendingRollbackState {
   readonly failure: SagaFailure;
   /** The savepoint to return to; undefined: everything is compensated. */
   readonly rollbackTo?: string;
 }
 
 /** A rollback that was called for and did not happen, since this pivot completed. */
-export interface OvertakenRollback {
+export interface OvertakenRollbackState {
   readonly kind: SagaFailure['kind'];
   readonly reason?: string;
   /** The pivot. */
@@ -240,9 +240,9 @@ export class SagaState {
   /** While compensating: the savepoint to go forward again from; undefined: everything is undone. */
   readonly rollbackTo?: string;
   /** A rollback that waits for the outcome of a pivot: it begins if the pivot fails, and is dropped if it completes. */
-  readonly pendingRollback?: PendingRollback;
+  readonly pendingRollback?: PendingRollbackState;
   /** The last cancellation or deadline that a completed pivot has overtaken. */
-  readonly overtaken?: OvertakenRollback;
+  readonly overtaken?: OvertakenRollbackState;
   /** Milliseconds since the epoch: no going forward past it. */
   readonly deadline?: number;
   /** By name: the number of the last signal that a step has taken; those before it were taken, too. */

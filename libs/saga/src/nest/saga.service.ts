@@ -8,7 +8,7 @@ import { CALL_RULES } from '../engine/operate/call-rules.js';
 import { checkNamed, operated } from '../engine/operate/operator-calls.js';
 import { encodePayload } from '../engine/payload/payload.js';
 import { awaitedBy } from '../machine/sub-sagas.js';
-import type { BulkAction, OperatorAction } from '../engine/ports/call-table.js';
+import type { BulkAction, ChangingCall } from '../engine/ports/call-table.js';
 import type { StoredSaga } from '../engine/ports/stored-saga.js';
 import type { EngineCalls } from '../shards/engine-calls.js';
 import type { ShardCall } from '../store/postgres/shards/postgres-shard-row.js';
@@ -567,7 +567,7 @@ export class SagaService {
    * @param operands what the call has before its options
    */
   private async operate(
-    action: OperatorAction,
+    action: ChangingCall,
     target: SagaTarget,
     given: object | undefined,
     operands: Readonly<Record<string, unknown>> = {},

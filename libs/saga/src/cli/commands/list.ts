@@ -5,7 +5,7 @@ import { fromNow } from '../../shared/duration-text.js';
 import { oneLine } from '../../shared/one-line.js';
 import { PAGE_SIZE } from '../../shared/page-size.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
-import { type Answer, option, shows, UsageError } from '../command.js';
+import { type CommandAnswer, option, shows, UsageError } from '../command.js';
 import { sagaCommand } from '../session.js';
 import type { Terminal } from '../terminal.js';
 import { columns, fitted } from '../text/columns.js';
@@ -141,7 +141,11 @@ interface ListText<T> {
   readonly row: (item: T) => readonly string[];
 }
 
-function printed<T>(page: Items<T>, terminal: Terminal, { empty, more, heads, row }: ListText<T>): Answer {
+function printed<T>(
+  page: Items<T>,
+  terminal: Terminal,
+  { empty, more, heads, row }: ListText<T>,
+): CommandAnswer {
   const { items, next } = page;
   const paint = paintOn(terminal);
   const lines = columns([heads.map((title) => paint('dim', title)), ...items.map(row)]);

@@ -1,6 +1,6 @@
 import type { Partitions } from '../../store/postgres/schema/partition-saga-tables.js';
 import {
-  type Answer,
+  type CommandAnswer,
   command,
   DATABASE_OPTIONS,
   did,
@@ -62,7 +62,9 @@ export const migrate = command({
 const NOT_WITH_SQL = ['url', 'check', 'json', 'partitions'] as const;
 
 /** Reads no database: the migrations are the same for all of them, except for those of partitions. */
-async function sqlOf(values: ValuesOf<typeof DATABASE_OPTIONS> & Record<string, unknown>): Promise<Answer> {
+async function sqlOf(
+  values: ValuesOf<typeof DATABASE_OPTIONS> & Record<string, unknown>,
+): Promise<CommandAnswer> {
   const other = NOT_WITH_SQL.find((name) => values[name] !== undefined);
   if (other === 'partitions')
     throw new UsageError(

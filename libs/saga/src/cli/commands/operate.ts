@@ -12,7 +12,7 @@ import type { SagaTarget } from '../../nest/calls/saga-calls.js';
 import { makeCall } from '../../nest/make-call.js';
 import { withoutUndefined } from '../../shared/without-undefined.js';
 import {
-  type Answer,
+  type CommandAnswer,
   type Command,
   command,
   did,
@@ -132,7 +132,7 @@ async function run(
   [written, ...operands]: readonly (string | undefined)[],
   values: Values,
   terminal: Terminal,
-): Promise<number | Answer> {
+): Promise<number | CommandAnswer> {
   const { where, 'dry-run': dryRun } = values;
   if (isBulk(name)) checkWhich(name, written, values);
   if (!dryRun && (CALL_COMMANDS[name].asks !== undefined || where))
@@ -200,7 +200,7 @@ async function operateOnOne(
   target: SagaTarget,
   operated: OperatorSession,
   terminal: Terminal,
-): Promise<number | Answer> {
+): Promise<number | CommandAnswer> {
   if (values['dry-run']) return aboutOne(name, target, operated, terminal);
   const done = capital(factsOf(name).done);
   const { asks, prints = about === '' ? `${done} {target}` : `${done} '{}' of {target}` } =
@@ -225,7 +225,7 @@ async function aboutOne(
   target: SagaTarget,
   { sagas, running }: OperatorSession,
   terminal: Terminal,
-): Promise<Answer> {
+): Promise<CommandAnswer> {
   const found = await sagas.get(target);
   const { id, saga, status } = found;
   const head = headLines(found, { paint: paintOn(terminal), now: running.engine.now() });
@@ -251,7 +251,7 @@ async function operateOnMany(
   given: OperatorOptions,
   { sagas }: OperatorSession,
   terminal: Terminal,
-): Promise<number | Answer> {
+): Promise<number | CommandAnswer> {
   const filter = readWhere(where);
   const { by, reason, expects } = given;
   if (expects)
@@ -259,7 +259,7 @@ async function operateOnMany(
       '--expects applies to one saga. With --where, each saga must be unchanged since it was counted',
     );
   const options = withoutUndefined({ by, reason, limit: readWhole(most, 'limit') });
-  const counted = async (): Promise<Answer> => {
+  const counted = async (): Promise<CommandAnswer> => {
     const result = await sagas.bulk(action, filter, { ...options, dryRun: true });
     const { matched, more } = result;
     const { items } = await sagas.find({ ...filter, limit: SHOWN });

@@ -1,4 +1,13 @@
-import { type Answer, type Call, command, EXIT, JSON_OPTION, option, shows, UsageError } from '../command.js';
+import {
+  type CommandAnswer,
+  type Call,
+  command,
+  EXIT,
+  JSON_OPTION,
+  option,
+  shows,
+  UsageError,
+} from '../command.js';
 import type { GivenAnswers } from '../local/answers.js';
 import { isDeclaredFile, problemLines, problemsOf, readDeclared } from '../local/declared-files.js';
 import type { LocalEnd } from '../local/run-locally.js';
@@ -84,7 +93,7 @@ function readSignal(written: string): [string, unknown] {
 function answerOf(
   { saga: { saga, version, steps }, outcome, published }: LocalEnd,
   terminal: Terminal,
-): Answer {
+): CommandAnswer {
   const { id, status, results, failure } = outcome;
   const text = [
     ...(failure ? [`\n${paintOn(terminal)('red', failureText(failure))}`] : []),

@@ -4,7 +4,7 @@ import type { PausedStep } from '../../nest/views/paused-step.js';
 import type { ScheduleStatus } from '../../nest/views/schedule-status.js';
 import { fromNow } from '../../shared/duration-text.js';
 import { oneLine } from '../../shared/one-line.js';
-import { type Answer, type Command, did, option, shows } from '../command.js';
+import { type CommandAnswer, type Command, did, option, shows } from '../command.js';
 import { WHO_OPTIONS, whoOf } from '../operator.js';
 import { checkEncoded } from '../operator-session.js';
 import { sagaCommand } from '../session.js';
@@ -63,7 +63,7 @@ interface StandingCall {
     sagas: SagaService,
     operands: readonly string[],
     who: Pick<OperatorOptions, 'by' | 'reason'>,
-  ) => Promise<Answer>;
+  ) => Promise<CommandAnswer>;
 }
 
 const CALLS: readonly StandingCall[] = [

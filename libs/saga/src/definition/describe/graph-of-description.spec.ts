@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { fuzz } from '../../../../../test/fixtures/fuzz-settings.js';
 import { decide } from '../../machine/decide.js';
-import type { Decision } from '../../machine/plan.js';
+import type { MachineDecision } from '../../machine/plan.js';
 import { evolve } from '../../machine/evolve.js';
 import { planRollback } from '../../machine/plan-rollback.js';
 import { playGraph } from '../../../../../test/oracle/run-model.js';
@@ -26,7 +26,7 @@ function stored(graph: SagaGraph): SagaDescription {
 }
 
 /** Without the nodes, whose functions are not the same. */
-function plain({ actions, ...decision }: Decision): object {
+function plain({ actions, ...decision }: MachineDecision): object {
   return { ...decision, actions: actions.map(({ kind, key, index }) => ({ kind, key, index })) };
 }
 

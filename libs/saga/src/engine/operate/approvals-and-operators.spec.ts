@@ -2,7 +2,7 @@ import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
 import { approvalSignal } from '../../definition/graph/saga-graph.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
-import type { OperatorAction } from '../ports/call-table.js';
+import type { ChangingCall } from '../ports/call-table.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import { decisionEdit } from './approvals.js';
@@ -28,7 +28,7 @@ const by = (approved: boolean) => ({
 type Call = (saga: StoredSaga, graph: Parameters<typeof skipEdit>[1]) => Edit | undefined;
 
 /** A call that is added does not compile here until it is named. */
-const CALLS: Readonly<Record<OperatorAction, Call>> = {
+const CALLS: Readonly<Record<ChangingCall, Call>> = {
   cancel: (saga, graph) => cancelEdit(saga, graph, NOW, {}),
   abort: (saga, graph) => abortEdit(saga, graph, NOW, {}),
   undo: (saga, graph) => undoEdit(saga, graph, NOW, {}),

@@ -14,7 +14,7 @@ import {
 } from '../../machine/saga-state.js';
 import { KIND, TIMED } from '../../machine/data/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/data/step-map.js';
-import { CALL_NAMES, type CallName, type DecisionCall, type OperatorAction } from '../ports/call-table.js';
+import { CALL_NAMES, type CallName, type DecisionCall, type ChangingCall } from '../ports/call-table.js';
 import { liveState } from '../ports/live-state.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
@@ -75,7 +75,7 @@ interface CallRule {
 }
 
 /** How each call changes a saga, and when it may be made. */
-export const CALL_RULES: Readonly<Record<OperatorAction, CallRule>> = {
+export const CALL_RULES: Readonly<Record<ChangingCall, CallRule>> = {
   retry: {
     edit: (saga, graph, now, { step, input, now: isNow }) => {
       const kept = keepRedacted(input, saga.input, graph);

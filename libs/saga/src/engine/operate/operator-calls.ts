@@ -1,7 +1,7 @@
 import { SagaStateError, SagaValidationError } from '../../errors.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 import { samePayload } from '../payload/payload.js';
-import type { OperatorAction } from '../ports/call-table.js';
+import type { ChangingCall } from '../ports/call-table.js';
 import type { Operation } from '../ports/operation.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
@@ -21,7 +21,7 @@ export interface CallValues {
 export interface OperatorCall extends CallValues {
   /** A UUID, the same however often the call is sent. */
   readonly id: string;
-  readonly action: OperatorAction;
+  readonly action: ChangingCall;
   readonly by?: string;
   readonly reason?: string;
   /** The new input of a retry, the result of a skip, as JSON text. Another one is another call. */

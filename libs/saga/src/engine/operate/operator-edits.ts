@@ -19,7 +19,7 @@ import {
 import { graphUnknownHere } from '../ports/handler-calls.js';
 import { edited, type OperatorEdit, withPendingSignals } from './edit-by-events.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
-import { graphMissing, refused, refusedStep } from './refusals.js';
+import { graphMissing, refusedCall, refusedStep } from './refusals.js';
 import { hasBegun } from '../../machine/missing-code.js';
 import { rescheduleable, timedWaitOf } from '../../machine/reschedule.js';
 import { liveState } from '../ports/live-state.js';
@@ -41,7 +41,7 @@ export const cancelEdit: OperatorEdit<{ reason?: string; unlessBegun?: string }>
   if (edit === undefined && saga.state.pendingRollback === undefined) return undefined;
   const pivot = graph && undecidedPivotOf(saga, graph, now);
   if (pivot === undefined) return edit;
-  throw refused(
+  throw refusedCall(
     'cancelled now',
     saga,
     `the outcome of its pivot '${pivot}' is not known yet. If it completes, the saga only goes forward; if it fails, the ` +
@@ -58,14 +58,14 @@ export const requestCancelEdit: OperatorEdit<{ reason?: string }> = (saga, graph
   const isFull = (to: { rollbackTo?: string } | undefined) => to !== undefined && to.rollbackTo === undefined;
   const isOnItsWay = status === 'compensating' ? rollbackTo === undefined : status === 'running';
   if (isOnItsWay && (status === 'compensating' || isFull(pendingRollback))) return undefined;
-  if (isTerminal(status) || heldPhase === 'compensating') throw refused('cancelled', saga);
+  if (isTerminal(status) || heldPhase === 'compensating') throw refusedCall('cancelled', saga);
   if (graph && pivotPassed(graph, saga.state))
-    throw refused('cancelled', saga, 'it has passed its pivot, and only goes forward');
+    throw refusedCall('cancelled', saga, 'it has passed its pivot, and only goes forward');
   // Also of a worker whose lease ran out: what it was doing must be found to be unknown before anything is undone.
   if (saga.lockedBy !== undefined) return { requestCancel: { reason } };
   const known = graph ?? graphUnknownHere(saga);
   if (!known && mayHaveActed(saga))
-    throw refused('cancelled here', saga, graphMissing(saga, 'whether it has passed a pivot'));
+    throw refusedCall('cancelled here', saga, graphMissing(saga, 'whether it has passed a pivot'));
   return edited(saga, known, now, { type: 'cancelled', reason, now });
 };
 
@@ -97,7 +97,7 @@ function undecidedPivotOf(saga: StoredSaga, graph: SagaGraph, now: number): stri
 /** Stops at once and compensates nothing; a worker that holds the saga is fenced off. */
 export const abortEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { reason }) => {
   if (saga.state.status === 'aborted') return undefined; // an answer that was lost
-  if (isTerminal(saga.state.status)) throw refused('aborted', saga);
+  if (isTerminal(saga.state.status)) throw refusedCall('aborted', saga);
   return edited(saga, graph, now, { type: 'aborted', reason });
 };
 
@@ -105,7 +105,7 @@ export const abortEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, {
 export const pauseEdit: OperatorEdit<object | void> = (saga, graph, now) => {
   const { status } = saga.state;
   if (status === 'paused' || saga.pauseRequested) return undefined; // it is, or will be
-  if (isSettled(status)) throw refused('paused', saga);
+  if (isSettled(status)) throw refusedCall('paused', saga);
   // Also of a worker whose lease ran out: what it was doing is found out by who takes it over.
   if (saga.lockedBy !== undefined) return { requestPause: true };
   return edited(saga, graph, now, { type: 'paused' });
@@ -115,10 +115,10 @@ export const pauseEdit: OperatorEdit<object | void> = (saga, graph, now) => {
 export const resumeEdit: OperatorEdit<object | void> = (saga, graph, now) => {
   const { status } = saga.state;
   if (status === 'paused') return edited(saga, graph, now, { type: 'unpaused' });
-  if (!saga.pauseRequested || isSettled(status)) throw refused('resumed', saga);
+  if (!saga.pauseRequested || isSettled(status)) throw refusedCall('resumed', saga);
   const why =
     'its running steps have not ended. Repeat the call when they have ended and its status is paused';
-  throw refused('resumed yet', saga, why);
+  throw refusedCall('resumed yet', saga, why);
 };
 
 /** Undoes a saga that completed, by its own compensations. */
@@ -126,16 +126,16 @@ export const undoEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { 
   const { status, heldPhase, failure } = saga.state;
   const rollsBack = status === 'compensated' || status === 'compensating' || heldPhase === 'compensating';
   if (rollsBack && failure?.kind === 'undone') return undefined; // on its way, or done
-  if (status !== 'completed') throw refused('undone', saga);
-  if (!graph) throw refused('undone here', saga, graphMissing(saga, 'whether it has passed a pivot'));
+  if (status !== 'completed') throw refusedCall('undone', saga);
+  if (!graph) throw refusedCall('undone here', saga, graphMissing(saga, 'whether it has passed a pivot'));
   if (pivotPassed(graph, saga.state))
-    throw refused('undone', saga, 'it has passed its pivot, and nothing is compensated after a pivot');
+    throw refusedCall('undone', saga, 'it has passed its pivot, and nothing is compensated after a pivot');
   return edited(saga, graph, now, { type: 'undone', reason });
 };
 
 /** Tries again what failed permanently, with a full budget of attempts. */
 export const retryEdit: OperatorEdit<{ step?: string }> = (saga, graph, now, { step }) => {
-  if (!needsOperator(saga.state.status)) throw refused('retried', saga);
+  if (!needsOperator(saga.state.status)) throw refusedCall('retried', saga);
   if (step !== undefined && !permanentlyFailed(saga, graph).includes(step)) {
     throw notFailed('retried', step, saga, permanentlyFailed(saga, graph));
   }
@@ -149,7 +149,7 @@ function checkDirection(saga: StoredSaga, graph: SagaGraph | undefined, step: st
   const barred = barredPivots(graph, saga.state);
   const asked = step === undefined ? permanentlyFailed(saga, graph) : [step];
   if (asked.length === 0 || !asked.every((name) => barred.includes(name))) return;
-  throw refused(
+  throw refusedCall(
     'retried',
     saga,
     `the pivot '${barred[0]}' would lead forward, but another step was skipped as compensated. Skip '${barred[0]}' as well ` +
@@ -164,7 +164,7 @@ export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
   now,
   { step, result },
 ) => {
-  if (!needsOperator(saga.state.status)) throw refused('skipped', saga);
+  if (!needsOperator(saga.state.status)) throw refusedCall('skipped', saga);
   const steps = permanentlyFailed(saga, graph);
   if (!steps.includes(step)) throw notFailed('skipped', step, saga, steps);
   return edited(saga, graph, now, { type: 'operator-skipped', step, result });
@@ -210,7 +210,7 @@ function checkUnbegun(saga: StoredSaga, graph: SagaGraph | undefined, now: numbe
   // What has ended is refused by the cancellation itself.
   if (isTerminal(state.status)) return;
   if (!graph)
-    throw refused('cancelled here', saga, graphMissing(saga, `whether its step '${step}' has begun`));
+    throw refusedCall('cancelled here', saga, graphMissing(saga, `whether its step '${step}' has begun`));
   if (!graph.steps.has(step)) {
     throw new SagaValidationError(
       `cancel(): unlessBegun is '${step}', and ${sagaLabel(saga)} has no such step. Its steps: ${[...graph.steps.keys()].join(', ')}.`,
@@ -219,12 +219,12 @@ function checkUnbegun(saga: StoredSaga, graph: SagaGraph | undefined, now: numbe
   const recorded = stepState(state, step);
   const isSkipped = recorded.status === 'skipped';
   if (!isSkipped && hasBegun(recorded))
-    throw refused('cancelled', saga, `its step '${step}' has begun, and is ${recorded.status}`);
+    throw refusedCall('cancelled', saga, `its step '${step}' has begun, and is ${recorded.status}`);
   if (saga.lockedBy === undefined) return;
   const until = Math.max(now, saga.dueAt ?? now);
   const mayRun = dueWhenLost(graph, withPendingSignals(graph, state, saga, now), until);
   if (mayRun.some(({ kind, node }) => kind === 'run' && node.name === step))
-    throw refused('cancelled', saga, `a worker runs it, and may have begun its step '${step}'`);
+    throw refusedCall('cancelled', saga, `a worker runs it, and may have begun its step '${step}'`);
 }
 
 /** Moves the end of a delay, of a wait, or of the time before the next attempt; `at`: not before now. */
@@ -235,7 +235,7 @@ export const rescheduleEdit: OperatorEdit<{ step: string; at: (now: number) => n
   { step, at },
 ) => {
   const { status } = saga.state;
-  if (!isInProgress(status) && status !== 'paused') throw refused('rescheduled', saga);
+  if (!isInProgress(status) && status !== 'paused') throw refusedCall('rescheduled', saga);
   const busy = graph && saga.lockedBy !== undefined ? attemptsOf(liveState(saga, graph, now)) : [];
   if (busy.includes(step) || timedWaitOf(saga.state, step) === undefined)
     throw notWaiting(saga, step, busy.includes(step), now);

@@ -3,7 +3,7 @@ import { SagaStateError } from '../../errors.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 
 /** A call that a saga does not allow. @param why default: its status */
-export function refused(call: string, { id, name, state }: StoredSaga, why?: string): SagaStateError {
+export function refusedCall(call: string, { id, name, state }: StoredSaga, why?: string): SagaStateError {
   const { status, heldPhase } = state;
   const doing = heldPhase && `, while ${heldPhase === 'compensating' ? 'compensating' : 'going forward'}`;
   return new SagaStateError(

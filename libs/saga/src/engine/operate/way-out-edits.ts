@@ -16,7 +16,7 @@ import { stepsOfKinds } from '../../machine/data/step-map.js';
 import { liveState } from '../ports/live-state.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
-import { graphMissing, refused, refusedStep } from './refusals.js';
+import { graphMissing, refusedCall, refusedStep } from './refusals.js';
 import { edited, type OperatorEdit } from './edit-by-events.js';
 
 /**
@@ -81,7 +81,7 @@ export const completeEdit: OperatorEdit<WayOut & { result?: string }> = (
 /** What backs off makes its next attempt at once. */
 export const retryNowEdit: OperatorEdit<{ step?: string }> = (saga, graph, now, { step }) => {
   const { state } = saga;
-  if (!isInProgress(state.status)) throw refused('retried now', saga);
+  if (!isInProgress(state.status)) throw refusedCall('retried now', saga);
   const waiting = backingOff(state);
   if (
     step === undefined
@@ -91,12 +91,12 @@ export const retryNowEdit: OperatorEdit<{ step?: string }> = (saga, graph, now, 
     const others = waiting.length > 0 ? ` but those of: ${waiting.join(', ')}` : '';
     const why = `no failed attempt waits for its next one${others}`;
     throw step === undefined
-      ? refused('retried now', saga, why)
+      ? refusedCall('retried now', saga, why)
       : refusedStep('retried now', step, saga, why);
   }
   if (saga.lockedBy !== undefined) {
     const busy = attemptsOf(liveState(saga, graphFor('retried now', saga, graph), now));
-    if (busy.length > 0) throw refused('retried now', saga, inProgress(busy));
+    if (busy.length > 0) throw refusedCall('retried now', saga, inProgress(busy));
   }
   return edited(saga, graph, now, { type: 'retried', step });
 };
@@ -176,9 +176,9 @@ function takenAway(
 
 function graphFor(call: string, saga: StoredSaga, graph: SagaGraph | undefined): SagaGraph {
   const { status } = saga.state;
-  if (!isInProgress(status)) throw refused(call, saga);
+  if (!isInProgress(status)) throw refusedCall(call, saga);
   if (graph) return graph;
-  throw refused(`${call} here`, saga, graphMissing(saga, 'what is in progress'));
+  throw refusedCall(`${call} here`, saga, graphMissing(saga, 'what is in progress'));
 }
 
 function notInProgress(

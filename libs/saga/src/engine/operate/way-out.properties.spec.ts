@@ -15,7 +15,7 @@ import {
   CALL_NAMES,
   type CallName,
   DECISION_CALLS,
-  type OperatorAction,
+  type ChangingCall,
 } from '../ports/call-table.js';
 import { liveState } from '../ports/live-state.js';
 import type { Edit } from '../ports/saga-store.js';
@@ -213,9 +213,9 @@ function acceptedOn(saga: StoredSaga, graph: Graph, offered: readonly AllowedCal
   // An item may be next, or in progress, that no checkpoint has recorded.
   const unrecorded = offered.flatMap(({ steps = [] }) => steps);
   const keys = [...new Set([...graph.steps.keys(), ...recorded, ...unrecorded])].sort();
-  const isOffered = (action: OperatorAction, key: string) =>
+  const isOffered = (action: ChangingCall, key: string) =>
     offered.some(({ kind, steps }) => kind === action && steps?.includes(key));
-  const accepts = (action: OperatorAction, given: CallValues) =>
+  const accepts = (action: ChangingCall, given: CallValues) =>
     isAccepted(() =>
       CALL_RULES[action].edit(saga, graph, 1_000, { id: 'new', action, by: 'ann', needed: 1, ...given }),
     );

@@ -164,7 +164,7 @@ type CallsWith<Fact extends string> = {
   [Name in CallName]: Calls[Name] extends Record<Fact, unknown> ? Name : never;
 }[CallName];
 /** The calls that change a saga, and are kept in its history with the change. */
-export type OperatorAction = Exclude<CallName, CallsWith<'sends'>>;
+export type ChangingCall = Exclude<CallName, CallsWith<'sends'>>;
 /** The calls that decide on the step of an approval. */
 export type DecisionCall = CallsWith<'decides'>;
 /** An action that `SagaService.bulk()` can run on each saga. */

@@ -1,8 +1,8 @@
-import { DECISION_CALLS, type OperatorAction } from './call-table.js';
+import { DECISION_CALLS, type ChangingCall } from './call-table.js';
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 
 /** What is kept in a saga's history. `put-back`: a process stored what the database had lost in a failover. */
-export type RecordedAction = OperatorAction | 'put-back';
+export type RecordedAction = ChangingCall | 'put-back';
 
 /** What an operator did to a saga, or asks another one to do as well: stored with what it changed. */
 export interface Operation {

@@ -1,6 +1,6 @@
 import type { Durability } from '../../definition/options/saga-options.js';
 import { type SagaGraph, stepOfKey } from '../../definition/graph/saga-graph.js';
-import type { Decision } from '../../machine/plan.js';
+import type { MachineDecision } from '../../machine/plan.js';
 import { attemptOfFailure } from '../../machine/attempt-errors.js';
 import { hasAdvanced } from '../../machine/lost-workers.js';
 import { type SagaState, stepState } from '../../machine/saga-state.js';
@@ -90,7 +90,7 @@ export class RunCheckpoints {
 
   make(
     state: SagaState,
-    next: Decision,
+    next: MachineDecision,
     cancelSeen: boolean,
     pauseSeen: boolean,
     { release, effects }: CheckpointParts,

@@ -1,6 +1,6 @@
 import type { SagaGraph, StepNode } from '../../definition/graph/saga-graph.js';
 import type { StepContext } from '../../definition/types/contexts.js';
-import type { Action, Decision } from '../../machine/plan.js';
+import type { Action, MachineDecision } from '../../machine/plan.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { type SagaState, stepState } from '../../machine/saga-state.js';
 import { TIMED } from '../../machine/data/step-kinds.js';
@@ -103,18 +103,18 @@ export class RunPermits {
   }
 
   /** The saga waits for a limit, and would come too late if another worker had to take it up. */
-  isAboutToBegin(next: Decision, state: SagaState): boolean {
+  isAboutToBegin(next: MachineDecision, state: SagaState): boolean {
     const lead = this.lead(next, state);
     return lead > 0 && next.wakeAt! - this.ports.now() <= lead;
   }
 
   /** When it has to be taken in hand. */
-  dueFor(next: Decision, state: SagaState): number | undefined {
+  dueFor(next: MachineDecision, state: SagaState): number | undefined {
     return next.wakeAt === undefined ? undefined : next.wakeAt - this.lead(next, state);
   }
 
   /** Milliseconds before it is due that it has to be taken in hand; 0 where it waits for no limit. */
-  private lead({ wakeAt }: Decision, { steps, turn }: SagaState): number {
+  private lead({ wakeAt }: MachineDecision, { steps, turn }: SagaState): number {
     const { lead } = this.ports.permits;
     if (lead === 0 || wakeAt === undefined) return 0;
     if (typeof turn === 'object' && turn.at === wakeAt) return lead;

@@ -3,7 +3,7 @@ import { evolve } from '../../machine/evolve.js';
 import { holdPaused } from '../../machine/hold-paused.js';
 import { isNearRetry } from '../../machine/near-retry.js';
 import { relationsOf } from '../../machine/graph-relations.js';
-import type { Action, Decision } from '../../machine/plan.js';
+import type { Action, MachineDecision } from '../../machine/plan.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { isSettled, type SagaState, stepState } from '../../machine/saga-state.js';
 import { sleep } from '../../shared/clock.js';
@@ -209,7 +209,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
   // Rest, or finish
 
   /** No attempt is in progress, and none will start here. */
-  private isOver(next: Decision): boolean {
+  private isOver(next: MachineDecision): boolean {
     // What a checkpoint frees may be what another of its own items waits for.
     if (this.record.hasNews && this.slots?.waitsForItself(this.state)) return false;
     if (next.settle !== undefined) return true;
@@ -220,7 +220,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
   }
 
   /** Does the saga keep its lease, and its place, for what comes next? */
-  private staysFor(next: Decision): boolean {
+  private staysFor(next: MachineDecision): boolean {
     return isNearRetry(next, this.state, this.ports.now()) && this.ports.hasRoom(this.saga.name);
   }
 
@@ -279,7 +279,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
     }
   }
 
-  private checkpointOf(state: SagaState, next: Decision, parts: CheckpointParts = {}): MadeCheckpoint {
+  private checkpointOf(state: SagaState, next: MachineDecision, parts: CheckpointParts = {}): MadeCheckpoint {
     return this.checkpoints.make(state, next, this.cancelSeen, this.isPausing, parts);
   }
 
@@ -442,7 +442,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
 
   // Wait, and receive
 
-  private timeUntilNext({ wakeAt }: Decision): number | undefined {
+  private timeUntilNext({ wakeAt }: MachineDecision): number | undefined {
     const time = wakeAt === undefined ? undefined : wakeAt - this.ports.now();
     const asks = this.halts ? undefined : this.slots?.untilAsked(this.state);
     return asks === undefined ? time : Math.min(asks, time ?? Infinity);

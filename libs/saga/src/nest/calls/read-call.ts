@@ -9,7 +9,7 @@ import {
   argumentsOf,
   type CallOption,
   factsOf,
-  type OperatorAction,
+  type ChangingCall,
 } from '../../engine/ports/call-table.js';
 import { newId } from '../../shared/new-id.js';
 import type { ResolvedSagaOptions } from '../saga.options.js';
@@ -47,7 +47,7 @@ const KINDS = {
  * @throws SagaValidationError, SagaPayloadError
  */
 export function readCall(
-  action: OperatorAction,
+  action: ChangingCall,
   operands: Readonly<Record<string, unknown>>,
   options: object | undefined,
   rules: Pick<ResolvedSagaOptions, 'approvals' | 'maxPayloadBytes'>,

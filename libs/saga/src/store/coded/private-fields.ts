@@ -7,8 +7,8 @@ import type { StoredStepPause, WhoAndWhy } from '../../engine/ports/step-pause.j
 import type { Child, HeldLease, NewSaga, SentSignal, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { StoredSchedule } from '../../engine/ports/stored-schedule.js';
 import {
-  type OvertakenRollback,
-  type PendingRollback,
+  type OvertakenRollbackState,
+  type PendingRollbackState,
   type SagaState,
   STATE_PROGRESS,
   STEP_FIELDS,
@@ -155,10 +155,10 @@ export const convertStep = record<StepState>(
   (step, changes) => changeStep(step, changes as StepState),
 );
 
-const convertPendingRollback = record<PendingRollback>({ failure: convertFailure, rollbackTo: OPEN });
+const convertPendingRollback = record<PendingRollbackState>({ failure: convertFailure, rollbackTo: OPEN });
 
 /** An overtaken rollback, whose reason has the place of the reasons of its saga. */
-const convertOvertaken = record<OvertakenRollback>({ kind: OPEN, step: OPEN, reason });
+const convertOvertaken = record<OvertakenRollbackState>({ kind: OPEN, step: OPEN, reason });
 
 const convertSteps: Convert<SagaState['steps']> = (steps, by, { sagaId, keys }) => {
   if (keys === undefined)

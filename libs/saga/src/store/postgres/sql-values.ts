@@ -12,7 +12,7 @@ import {
   STEP_PARAMETERS,
 } from './checkpoint/checkpoint-parameters.js';
 import { IS_RAISED, NOT_READ_COMMITTED } from './connection/isolation.js';
-import { loadedOperations, operationJson } from './edit/operation.sql.js';
+import { loadedOperationsSql, operationJson } from './edit/operation.sql.js';
 import { inList } from './schema/in-list.js';
 import { notedColumn } from './schema/noted-columns.js';
 import { sagaFields, sagaFieldTypes, STORED_FIELDS } from './schema/saga-row.js';
@@ -75,7 +75,7 @@ export const SQL_VALUES = {
   STORED_FIELDS: sagaFields('i', STORED_FIELDS),
   AROUND_FIELDS: sagaFields('i', ['limitKey', 'inputReplaced', 'startedInput']),
   OVERDUE_FIELDS: sagaFields('m', ['id', 'name', 'version', 'correlationId', 'status', 'step', 'slaAt']),
-  LOADED_OPERATIONS: loadedOperations('saga', 'i'),
+  LOADED_OPERATIONS: loadedOperationsSql('saga', 'i'),
   SHOWN_OPERATION: operationJson('o', `octet_length(o.given::text) <= ${LARGEST_SHOWN}`),
   STORED_TYPES: sagaFieldTypes(STORED_FIELDS),
   // The columns of a step that have its state; the row is `s`, and `c` has what a checkpoint stores of it.

@@ -16,7 +16,7 @@ export const operationJson = (o: string, isGiven: string): string => `json_build
  * operations is read, for its open proposals.
  * @param i the alias of the instance row
  */
-export const loadedOperations = (schema: string, i: string): string => `
+export const loadedOperationsSql = (schema: string, i: string): string => `
 (SELECT json_agg(${operationJson('o', 'o.proposed')} ORDER BY o.number) FROM (
   (SELECT * FROM ${schema}.operation WHERE saga_id = ${i}.id ORDER BY number DESC LIMIT ${RECENT_OPERATIONS})
   UNION ALL

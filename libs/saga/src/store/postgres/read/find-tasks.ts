@@ -1,6 +1,6 @@
 import type { StoredTask, StoreTaskFilter } from '../../../engine/ports/stored-task.js';
 import type { Sql } from '../connection/sql.js';
-import { loadedOperations } from '../edit/operation.sql.js';
+import { loadedOperationsSql } from '../edit/operation.sql.js';
 import type { StoredOperation } from '../../../engine/ports/operation.js';
 import { sagaFields } from '../schema/saga-row.js';
 import { millisecondsOf } from '../schema/step-row.js';
@@ -26,7 +26,7 @@ const ORDER = (t: string) => `ORDER BY ${t}.since, ${t}.saga_id, ${t}.step`;
 function tasksSql(schema: string, filter: StoreTaskFilter, given: Given): string {
   return `
 SELECT ${sagaFields('i', ['id', 'name', 'version', 'correlationId', 'tags'])}, t.step, ${millisecondsOf('t.since')} AS since,
-  (s.progress #>> '{wait,until}')::float8 AS until, (s.progress #>> '{wait,quorum}')::int AS quorum, ${loadedOperations(schema, 'i')} AS operations
+  (s.progress #>> '{wait,until}')::float8 AS until, (s.progress #>> '{wait,quorum}')::int AS quorum, ${loadedOperationsSql(schema, 'i')} AS operations
 FROM (${pageSql(schema, filter, given)}) t
 JOIN ${schema}.instance i ON i.id = t.saga_id
 LEFT JOIN ${schema}.step s ON s.saga_id = t.saga_id AND s.name = t.step
