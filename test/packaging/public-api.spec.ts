@@ -33,7 +33,7 @@ test('a report shows what a type inherits from types that are not exported', () 
   expect(report).toMatch(
     /^\/\/ A base of CompensationContext:\ninterface RunContext[^}]*\}[^}]*heartbeat\(/m,
   );
-  expect(report).toMatch(/^\/\/ A base of SagaService:\n.*class SagaReadCalls/m);
+  expect(report).toMatch(/^\/\/ A base of SagaModule:\n.*const ConfigurableModuleClass/m);
 });
 
 /** One program for all entries, which share most of their files. */
