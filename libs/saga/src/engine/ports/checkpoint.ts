@@ -80,6 +80,7 @@ export function concernsOthers({
 }
 /**
  * `saved`: it is stored, now or by an earlier try whose answer was lost. `fenced`: the lease is another's.
- * `cancelled`: a cancellation, or a pause, was asked for that the checkpoint does not know of.
+ * `cancelled`: a cancellation, or a pause, was asked for that the checkpoint does not know of. A run that has taken back what
+ * the database refuses says so as well: in both cases nothing is stored, and it decides again.
  */
 export type CheckpointResult = 'saved' | 'fenced' | 'cancelled';

@@ -75,7 +75,7 @@ export class RunAttempts {
   }
 
   /** Evaluates the functions of times, `when` and `forEach`, which come before the first attempt. True: their outcome takes its place. */
-  evaluatesFirst(action: Action): boolean {
+  startsEvaluation(action: Action): boolean {
     const { when, forEach, delayOf, wait } = action.node;
     if (action.kind === 'miss-reply') {
       const request = this.attemptFor({ ...action, kind: 'compensate' });

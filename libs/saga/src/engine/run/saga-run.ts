@@ -144,7 +144,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
       const decision = this.decide();
       const begins = !this.halts && decision.actions.length > 0;
       if (this.isOver(decision)) {
-        // Rest, or finish. A cancellation that came in between is another decision.
+        // Rest, or finish: this saves as well. Undefined: the state has changed in between, so decide again.
         const end = await this.finish();
         if (end) return end;
       } else if (this.record.hasNews) {
@@ -157,12 +157,12 @@ export class SagaRun implements LeasedRun, AttemptHost {
         // Let a transaction commit: after it, there may be nothing left to begin.
         (await this.writing.acquire())();
       } else {
-        // Begin.
+        // Begin what may begin, if anything.
         const asking = begins ? this.beginAll(decision.actions) : undefined;
-        const hasAsked = asking && (await asking);
+        const decidesAgain = asking && (await asking);
         if (this.isFenced) break;
-        // Wait. What is to begin by its rate limit, now or later, is another decision; so is what a cancellation calls for.
-        if (!hasAsked && !this.record.hasNews && this.inbox.isEmpty)
+        // Wait, unless there is something to decide: a limit has answered, or a saga was cancelled.
+        if (!decidesAgain && !this.record.hasNews && this.inbox.isEmpty)
           await this.inbox.arrival(this.timeUntilNext(decision));
         // Receive.
         for (const message of this.inbox.take()) if (!('wake' in message)) this.receive(message);
@@ -208,7 +208,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
 
   // Rest, or finish
 
-  /** No attempt is in progress, and none will start here. */
+  /** No attempt is in progress, and none will start here. A state that settles the saga waits for none. */
   private isOver(next: MachineDecision): boolean {
     // What a checkpoint frees may be what another of its own items waits for.
     if (this.record.hasNews && this.slots?.waitsForItself(this.state)) return false;
@@ -224,7 +224,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
     return isNearRetry(next, this.state, this.ports.now()) && this.ports.hasRoom(this.saga.name);
   }
 
-  /** Comes to rest, or gives the lease back. Undefined: a cancellation came in between. */
+  /** Saves, and comes to rest or gives the lease back. Undefined: the state has changed in between. */
   private async finish(): Promise<RunEnd | undefined> {
     let dueAt: number | undefined;
     const result = await this.save(() => {
@@ -374,7 +374,9 @@ export class SagaRun implements LeasedRun, AttemptHost {
   private beginAll(actions: readonly Action[]): Promise<boolean> | undefined {
     const [first] = actions;
     if (first!.kind === 'begin') return this.applyAnswer(this.permits.askTurn(first!));
-    const ready = actions.filter((action) => !this.isAsked(action) && !this.attempts.evaluatesFirst(action));
+    const ready = actions.filter(
+      (action) => !this.isAsked(action) && !this.attempts.startsEvaluation(action),
+    );
     if (ready.some((action) => isAtMostOnce(action) || this.isLimited(action) || this.slots?.needs(action)))
       return this.beginInTurn(ready);
     this.startAtOnce(ready);

@@ -329,7 +329,7 @@ DECLARE
   looked record;
   looked_at jsonb := '[]';
   given uuid[];
-  is_full boolean;
+  has_due_left boolean;
   is_crowded boolean;
   is_announced boolean := false;
   next_key text;
@@ -378,6 +378,7 @@ BEGIN
       SELECT coalesce(array_agg(r.key ORDER BY r.lap, r.key) FILTER (WHERE r.key <> ALL(full_keys) AND r.is_due), '{}'),
         CASE WHEN count(*) >= 1000 THEN (array_agg(r.key ORDER BY r.lap DESC, r.key DESC))[1] END
       INTO keys, next_key FROM (
+        -- The keys in turn. Lap 0: those after the key that was served last; lap 1: from the first key up to that one.
         WITH RECURSIVE ring(lap, key) AS (
           SELECT 0, slots.last_key
           UNION ALL
@@ -470,7 +471,7 @@ BEGIN
   LOOP
     given := ARRAY(SELECT c.id FROM unnest(ids, names) AS c(id, name) WHERE c.name = looked.name AND c.id = ANY(taken));
     -- Those that were left have found no slot here, or no room.
-    is_full := EXISTS (SELECT FROM unnest(looked.versions) AS v(version)
+    has_due_left := EXISTS (SELECT FROM unnest(looked.versions) AS v(version)
       CROSS JOIN LATERAL (SELECT FROM saga.instance i WHERE i.name = looked.name AND i.version = v.version AND i.rank_at <= moment AND i.due_at <= moment LIMIT 1) d);
     is_crowded := looked.crowded;
     IF looked.crowded AND EXISTS (SELECT FROM unnest(looked.came_free) AS f(key)
@@ -478,7 +479,7 @@ BEGIN
           SELECT count(*) FROM unnest(ids, turns) AS c(id, key) WHERE c.key = f.key AND c.id = ANY(given)) < looked.slots) THEN
       is_crowded := false;
       is_announced := true;
-    ELSIF is_full THEN
+    ELSIF has_due_left THEN
       is_crowded := true;
     END IF;
     next_key := coalesce((SELECT c.key FROM unnest(ids, turns) WITH ORDINALITY AS c(id, key, n)
@@ -487,10 +488,10 @@ BEGIN
     WHERE c.saga = looked.name
       AND (looked.changed OR cardinality(given) > 0 OR c.crowded <> is_crowded OR next_key <> looked.last_key);
     next := least(next,
-      CASE WHEN is_full AND looked.next_key IS NOT NULL THEN moment + 200 * interval '1 millisecond' END,
-      CASE WHEN is_full AND (cardinality(taken) >= $6
+      CASE WHEN has_due_left AND looked.next_key IS NOT NULL THEN moment + 200 * interval '1 millisecond' END,
+      CASE WHEN has_due_left AND (cardinality(taken) >= $6
         OR cardinality(given) < (SELECT count(*) FROM unnest(names) AS n(name) WHERE n.name = looked.name)) THEN moment END,
-      CASE WHEN is_full THEN (SELECT min(i.due_at) FROM saga.instance i
+      CASE WHEN has_due_left THEN (SELECT min(i.due_at) FROM saga.instance i
         WHERE i.id = ANY(looked.kept || given) AND i.locked_by IS NOT NULL) END);
   END LOOP;
   IF is_announced THEN PERFORM pg_notify(:CHANNEL, 'due'); END IF;
@@ -543,7 +544,7 @@ DECLARE
   fenced uuid[];
   kept uuid[];
   given uuid[];
-  is_left boolean;
+  has_free_slot boolean;
   slots record;
 BEGIN
   SELECT coalesce(array_agg(l.name ORDER BY l.name) FILTER (WHERE l.ask), '{}'),
@@ -627,12 +628,12 @@ BEGIN
 
     FOR n IN 1..cardinality(asked) LOOP
       given := ARRAY(SELECT i.id FROM saga.instance i WHERE i.id = ANY(taken) AND i.name = asked[n]);
-      is_left := left_over[n] > cardinality(given);
-      IF NOT is_left AND EXISTS (SELECT FROM unnest($1, $2) AS w(name, version)
+      has_free_slot := left_over[n] > cardinality(given);
+      IF NOT has_free_slot AND EXISTS (SELECT FROM unnest($1, $2) AS w(name, version)
           CROSS JOIN LATERAL (SELECT FROM saga.instance i WHERE i.name = w.name AND i.version = w.version AND i.rank_at <= moment AND i.due_at <= moment LIMIT 1) d WHERE w.name = asked[n]) THEN
         full_names := full_names || asked[n];
         crowd[n] := true;
-      ELSIF is_left AND crowd[n] AND came_free[n] > 0 THEN
+      ELSIF has_free_slot AND crowd[n] AND came_free[n] > 0 THEN
         crowd[n] := false;
         PERFORM pg_notify(:CHANNEL, 'due');
       END IF;

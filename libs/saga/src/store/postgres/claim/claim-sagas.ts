@@ -27,7 +27,7 @@ interface ClaimRow {
   readonly last: number | null;
 }
 
-/** What claims have come to so far. */
+/** What a claim has come to so far. `nextDueAt`, `waiting` and `isPartial` are those of the last round. */
 interface Round {
   readonly ready: StoredSaga[];
   now: number;
@@ -41,7 +41,8 @@ interface Round {
 }
 
 /**
- * Claims due sagas: one statement, and one more each for sagas with a `concurrency` and sagas with a lock.
+ * Claims due sagas, in rounds: a statement for sagas with a `concurrency`, one for those with a limit for each key, one for all
+ * others, and one after each for sagas with a lock. A further round takes the place of those that have to wait for their lock.
  *
  * They are transactions of their own. Queues are locked before rows (see lock-queue.sql), and the claimed sagas
  * are known only once their rows are. If a statement fails, its sagas are released, because no worker would run them
@@ -78,7 +79,10 @@ export class SagaClaims {
     return { sagas: ready, now, nextDueAt: nextDueAt === Infinity ? undefined : nextDueAt, heavy };
   }
 
-  /** Removes a saga from its lock queue that ended in a transaction which could not do that. */
+  /**
+   * Removes a saga from its lock queue that ended in a transaction which could not do that. `lock_enqueue` locks the queue, takes
+   * out what has ended, and hands the lock on.
+   */
   async dequeue({ id, epoch, lock }: Checkpoint): Promise<void> {
     const one = { ids: [id], epochs: [epoch], names: [lock!.name], keys: [lock!.key] };
     await this.query(...this.sql.enqueue(one));

@@ -56,7 +56,7 @@ DECLARE
   looked record;
   looked_at jsonb := '[]';
   given uuid[];
-  is_full boolean;
+  has_due_left boolean;
   is_crowded boolean;
   is_announced boolean := false;
   next_key text;
@@ -104,6 +104,7 @@ BEGIN
       SELECT coalesce(array_agg(r.key ORDER BY r.lap, r.key) FILTER (WHERE r.key <> ALL(full_keys) AND r.is_due), '{}'),
         CASE WHEN count(*) >= :KEYS_IN_TURN THEN (array_agg(r.key ORDER BY r.lap DESC, r.key DESC))[1] END
       INTO keys, next_key FROM (
+        -- The keys in turn. Lap 0: those after the key that was served last; lap 1: from the first key up to that one.
         WITH RECURSIVE ring(lap, key) AS (
           SELECT 0, slots.last_key
           UNION ALL
@@ -182,7 +183,7 @@ BEGIN
   LOOP
     given := ARRAY(SELECT c.id FROM unnest(ids, names) AS c(id, name) WHERE c.name = looked.name AND c.id = ANY(taken));
     -- Those that were left have found no slot here, or no room.
-    is_full := EXISTS (SELECT FROM unnest(looked.versions) AS v(version)
+    has_due_left := EXISTS (SELECT FROM unnest(looked.versions) AS v(version)
       CROSS JOIN LATERAL (SELECT FROM saga.instance i WHERE :DUE(looked) LIMIT 1) d);
     is_crowded := looked.crowded;
     IF looked.crowded AND EXISTS (SELECT FROM unnest(looked.came_free) AS f(key)
@@ -190,7 +191,7 @@ BEGIN
           SELECT count(*) FROM unnest(ids, turns) AS c(id, key) WHERE c.key = f.key AND c.id = ANY(given)) < looked.slots) THEN
       is_crowded := false;
       is_announced := true;
-    ELSIF is_full THEN
+    ELSIF has_due_left THEN
       is_crowded := true;
     END IF;
     next_key := coalesce((SELECT c.key FROM unnest(ids, turns) WITH ORDINALITY AS c(id, key, n)
@@ -199,10 +200,10 @@ BEGIN
     WHERE c.saga = looked.name
       AND (looked.changed OR cardinality(given) > 0 OR c.crowded <> is_crowded OR next_key <> looked.last_key);
     next := least(next,
-      CASE WHEN is_full AND looked.next_key IS NOT NULL THEN moment + :NEXT_KEYS * interval '1 millisecond' END,
-      CASE WHEN is_full AND (cardinality(taken) >= $6
+      CASE WHEN has_due_left AND looked.next_key IS NOT NULL THEN moment + :NEXT_KEYS * interval '1 millisecond' END,
+      CASE WHEN has_due_left AND (cardinality(taken) >= $6
         OR cardinality(given) < (SELECT count(*) FROM unnest(names) AS n(name) WHERE n.name = looked.name)) THEN moment END,
-      CASE WHEN is_full THEN (SELECT min(i.due_at) FROM saga.instance i
+      CASE WHEN has_due_left THEN (SELECT min(i.due_at) FROM saga.instance i
         WHERE i.id = ANY(looked.kept || given) AND i.locked_by IS NOT NULL) END);
   END LOOP;
   IF is_announced THEN PERFORM pg_notify(:CHANNEL, 'due'); END IF;

@@ -53,7 +53,7 @@ DECLARE
   fenced uuid[];
   kept uuid[];
   given uuid[];
-  is_left boolean;
+  has_free_slot boolean;
   slots record;
 BEGIN
   SELECT coalesce(array_agg(l.name ORDER BY l.name) FILTER (WHERE l.ask), '{}'),
@@ -123,12 +123,12 @@ BEGIN
 
     FOR n IN 1..cardinality(asked) LOOP
       given := ARRAY(SELECT i.id FROM saga.instance i WHERE i.id = ANY(taken) AND i.name = asked[n]);
-      is_left := left_over[n] > cardinality(given);
-      IF NOT is_left AND EXISTS (SELECT FROM unnest($1, $2) AS w(name, version)
+      has_free_slot := left_over[n] > cardinality(given);
+      IF NOT has_free_slot AND EXISTS (SELECT FROM unnest($1, $2) AS w(name, version)
           CROSS JOIN LATERAL (SELECT FROM saga.instance i WHERE :DUE LIMIT 1) d WHERE w.name = asked[n]) THEN
         full_names := full_names || asked[n];
         crowd[n] := true;
-      ELSIF is_left AND crowd[n] AND came_free[n] > 0 THEN
+      ELSIF has_free_slot AND crowd[n] AND came_free[n] > 0 THEN
         crowd[n] := false;
         PERFORM pg_notify(:CHANNEL, 'due');
       END IF;

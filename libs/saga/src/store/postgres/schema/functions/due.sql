@@ -1,5 +1,5 @@
 -- What is due, and what will be, of some names and versions ($1, $2), each up to $3: by the order of instance_due, and
--- stopped by LIMIT. Functions, so that this is the plan whatever the statistics say: with few sagas of a name in them,
+-- stopped by LIMIT. rank_at is when a saga is due, less its priority. Functions, so that this is the plan whatever the statistics say: with few sagas of a name in them,
 -- the planner expects next to nothing to be due, reads the whole backlog by a bitmap, and sorts it for each claim.
 
 -- fragment: DUE
