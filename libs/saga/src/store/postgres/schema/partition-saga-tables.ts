@@ -1,7 +1,7 @@
 import * as kind from '../../../definition/options/kinds.js';
 import type { QueryRunner } from '../typeorm/typeorm-types.js';
 import { FIRST_MONDAY } from '../sql-values.js';
-import { partitionSql, unpartitionSql } from './partition-tables.sql.js';
+import { partitionParts, unpartitionStatements } from './partition-tables.sql.js';
 import { PARTITIONED, PARTITIONING_TABLES } from './tables/table-facts.js';
 
 /** How long a partition is, in ms. */
@@ -31,7 +31,7 @@ export async function partitionSagaTables(
   partitions: Partitions,
 ): Promise<void> {
   const tables = new SagaTables(sql, schema);
-  const parts = partitionSql(schema);
+  const parts = partitionParts(schema);
   await run(sql, parts.tables);
   for (const table of PARTITIONING_TABLES) await tables.grantAs('instance', table);
   await run(sql, parts.functions);
@@ -48,7 +48,7 @@ export async function partitionSagaTables(
 export async function uniteSagaTables(sql: QueryRunner, schema: string): Promise<void> {
   const tables = new SagaTables(sql, schema);
   for (const { table, fillfactor } of PARTITIONED) await tables.unite(table, fillfactor);
-  await run(sql, unpartitionSql(schema));
+  await run(sql, unpartitionStatements(schema));
 }
 
 /** Runs statements, in their order. */

@@ -6,7 +6,7 @@ import { finishedIndexSql } from './finished-index.sql.js';
  * What partitioned tables need.
  * @param name the schema's name, unquoted
  */
-export const partitionSql = (name: string) => {
+export const partitionParts = (name: string) => {
   const schema = `"${name}"`;
   return {
     tables: [
@@ -28,11 +28,11 @@ export const partitionSql = (name: string) => {
   };
 };
 
-/** The reverse of `partitionSql`, once the tables are united. @param name the schema's name, unquoted */
-export const unpartitionSql = (name: string): string[] => [
+/** The reverse of `partitionParts`, once the tables are united. @param name the schema's name, unquoted */
+export const unpartitionStatements = (name: string): string[] => [
   ...dropsOf(functionsIn('schema/partitions', name), name),
   ...(['start', 'start_one', 'cleanup', 'checkpoint', 'checkpoint_one'] as const).map((replaced) =>
     functionText(replaced, name),
   ),
-  ...dropsOf(partitionSql(name).tables, name),
+  ...dropsOf(partitionParts(name).tables, name),
 ];

@@ -15,7 +15,7 @@ import {
   run,
   uniteSagaTables,
 } from './partition-saga-tables.js';
-import { partitionSql } from './partition-tables.sql.js';
+import { partitionParts } from './partition-tables.sql.js';
 
 type MigrationClass = new () => MigrationInterface;
 
@@ -91,7 +91,7 @@ interface Steps {
 }
 
 function partitionMigration(schema: string, partitions: Partitions): MigrationClass {
-  const { tables, functions } = partitionSql(schema);
+  const { tables, functions } = partitionParts(schema);
   return migrationOf('PartitionSagaTables1763700000002', [...tables, ...functions], 'partitioning', schema, {
     up: (sql) => partitionSagaTables(sql, schema, partitions),
     down: (sql) => uniteSagaTables(sql, schema),

@@ -2,7 +2,7 @@ import { createMessagingTables } from '../schema/create-messaging-tables.js';
 import { createSagaTables } from '../schema/create-saga-tables.js';
 import { createdBy } from '../schema/created-objects.js';
 import type { Partitions } from '../schema/partition-saga-tables.js';
-import { partitionSql } from '../schema/partition-tables.sql.js';
+import { partitionParts } from '../schema/partition-tables.sql.js';
 import { DEFAULT_SCHEMA } from '../schema/saga-entities.js';
 import { messagingMigrations, sagaMigrations } from '../schema/saga-migrations.js';
 import type { Sql } from '../connection/sql.js';
@@ -58,7 +58,7 @@ export const SAGA_NEEDS: Needs = {
 
 /** The needs of a module whose tables are partitioned. */
 export const partitionedNeeds = (partitions: Partitions): Needs => {
-  const { tables, functions } = partitionSql(DEFAULT_SCHEMA);
+  const { tables, functions } = partitionParts(DEFAULT_SCHEMA);
   return {
     ...SAGA_NEEDS,
     options: `{ partitions: '${partitions}' }`,
