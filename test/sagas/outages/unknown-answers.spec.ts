@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import {
   answeredFor,
   answeredOnce,
@@ -10,6 +11,9 @@ import {
 } from '../../support/outage-runs.js';
 import { OutageScene } from '../../support/outage-scene.js';
 import { kindOf } from '../../support/unknown-answers.js';
+
+/** As many statements as kinds have answers, however busy the machine is. */
+jest.setTimeout(600_000);
 
 const databases = ownDatabases();
 const [apps] = databases;

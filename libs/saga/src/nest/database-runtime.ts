@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { v4 as uuid } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import type { OperatorRules } from '../definition/describe/graph-record.js';
 import type { GraphStore } from '../engine/ports/graph-store.js';
 import type { EngineLog } from '../engine/ports/engine-log.js';
@@ -164,7 +164,7 @@ export class DatabaseRuntime {
     // Migrations, and graphs of many instances, may take their time; what comes now may not.
     const parts = postgresEngine({
       ...{ sql, standby, options, registry, runnable, graphs },
-      ...{ patience: answerPatience(options.lease), processName: uuid().slice(0, 8) },
+      ...{ patience: answerPatience(options.lease), processName: randomUUID().slice(0, 8) },
       ...{ engine: { ...engine, observers }, poller, grace: () => partitions.grace, log },
     });
     const runs = options.worker ? runnable.map(({ graph }) => graph) : [];

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { v4 as uuid } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import type { SagaObservers } from '../../engine/observe/saga-observers.js';
 import type { EngineLog } from '../../engine/ports/engine-log.js';
 import type { SagaPoller } from '../../nest/maintenance/saga.poller.js';
@@ -110,7 +110,7 @@ export class MessagingDatabase {
 
   private relayOf(settings: NonNullable<ResolvedMessagingOptions['relay']>): Relay {
     const { coder, log, observers } = this.parts;
-    const name = `${hostname()}:${process.pid}:${uuid().slice(0, 8)}`;
+    const name = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
     const transport = decodingTransport(settings.transport, coder);
     const failed = (error: unknown) => observers?.measure('relayFailed', error);
     return new Relay(this.outbox, transport, { ...settings, name }, log, undefined, failed);
