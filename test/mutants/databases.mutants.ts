@@ -32,6 +32,13 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
+    name: 'start a saga beside the transaction of a repository of TypeORM',
+    in: 'sagaInstanceRepository',
+    find: 'return on(this.manager).start(...call);',
+    replace: 'return sagas.start(...call);',
+    killers: [specs('saga-repositories')],
+  },
+  {
     name: 'take a connection that is in no transaction',
     in: 'sendOn',
     find: 'if (watch.isIdle)',

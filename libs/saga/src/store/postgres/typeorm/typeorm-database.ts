@@ -1,5 +1,6 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
+import type { GivenTransaction } from '../connection/client-transaction.js';
 import { EngineSql } from '../connection/engine-sql.js';
 import { DATA_SOURCE, MANAGER, nameOfLayer, wrongTransaction } from '../connection/name-of-layer.js';
 import type { PgClient, PgPool } from '../connection/pg-types.js';
@@ -11,6 +12,9 @@ import type {
   StatementLogger,
 } from '../connection/saga-database.js';
 import { TransactionWatch } from '../connection/transaction-watch.js';
+import type { SagaTables } from '../saga-tables.js';
+import { sagaInstanceRepository } from './saga-instance-repository.js';
+import { sagaStepRepository } from './saga-step-repository.js';
 import { queryFailed, TypeOrmTransaction } from './typeorm-transaction.js';
 
 /** A TypeORM DataSource of the application, whose connections and transactions sagas share. */
@@ -19,10 +23,12 @@ export class TypeOrmDatabase implements SagaDatabase<EntityManager> {
   readonly poolSetting = 'poolSize of TypeOrmModule.forRoot()';
   readonly pool: PgPool;
   readonly logger: StatementLogger;
+  private readonly given: GivenTransaction;
 
   constructor(private readonly application: DataSource) {
     this.pool = poolOf(application);
     this.logger = new TypeOrmLogger(application);
+    this.given = { pool: this.pool, fix: TRANSACTION_FIX };
     TransactionWatch.onAll(this.pool);
   }
 
@@ -30,9 +36,16 @@ export class TypeOrmDatabase implements SagaDatabase<EntityManager> {
     return new TypeOrmSession(this.application.createQueryRunner());
   }
 
+  /** The repositories in which sagas and the records of their steps are stored. */
+  repositories({ instances, steps }: SagaTables): SagaTables {
+    return {
+      instances: sagaInstanceRepository(this.application, instances, this.given),
+      steps: sagaStepRepository(this.application, steps),
+    };
+  }
+
   join(transaction: unknown): JoinedTransaction {
-    if (isManager(transaction))
-      return new TypeOrmTransaction(transaction, { pool: this.pool, fix: TRANSACTION_FIX });
+    if (isManager(transaction)) return new TypeOrmTransaction(transaction, this.given);
     throw wrongTransaction(transaction, this.name, TRANSACTION_FIX);
   }
 
