@@ -1,12 +1,12 @@
 // One saga with a step over many items: seconds, stalls of the event loop, memory, and WAL.
-// --items=1000,10000,100000 --concurrency=10
+// --items=1000,10000,100000 --itemsAtOnce=10
 import { Saga, Step } from '../../libs/saga/dist/index.js';
 import { costing } from './costing.mjs';
 import { args, createDatabase, emit, numbers, run, withApp } from './lib.mjs';
 import { closedLoop } from './loops.mjs';
 import { allThere } from './stored.mjs';
 
-const concurrency = args.concurrency ?? 10;
+const itemsAtOnce = args.itemsAtOnce ?? 10;
 
 /** The decorators, as TypeScript calls them. */
 function sagaOfItems() {
@@ -16,7 +16,7 @@ function sagaOfItems() {
     }
   }
   const method = Object.getOwnPropertyDescriptor(FanOut.prototype, 'each');
-  Step({ forEach: ({ input }) => Array.from({ length: input.items }, (_, n) => n), concurrency })(
+  Step({ forEach: ({ input }) => Array.from({ length: input.items }, (_, n) => n), itemsAtOnce })(
     FanOut.prototype,
     'each',
     method,
@@ -42,7 +42,7 @@ async function ofItems(items) {
       peak_rss_mb: process.resourceUsage().maxRSS / 1024,
       ...ran.stalls,
     },
-    { items, concurrency, complete: await allThere(db, stored) },
+    { items, itemsAtOnce, complete: await allThere(db, stored) },
   );
 }
 

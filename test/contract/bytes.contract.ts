@@ -274,12 +274,12 @@ export function describeBytes(subject: () => StoreSubject): void {
       }
     });
 
-    test('bounds those of a `concurrency` as well', async () => {
+    test('bounds those of a `limit` as well', async () => {
       const { store } = subject();
       const name = uniqueName();
       const ids = [];
       for (let n = 0; n < 4; n += 1) ids.push(await due({ name }, [text(2_000 * KB)]));
-      const sagas = [{ name, version: 1, concurrency: 10 }];
+      const sagas = [{ name, version: 1, maxLeases: 10 }];
       const read: string[] = [];
       while (read.length < 4) {
         const bytes = { room: 3_000 * KB, alone: true };

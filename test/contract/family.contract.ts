@@ -156,7 +156,7 @@ export function describeFamilies(subject: () => StoreSubject): void {
       const { store } = subject();
       const { parent, child } = await family(store);
       await end(store, child, 'completed');
-      const limited = { name: parent.name, version: 1, concurrency: 1 };
+      const limited = { name: parent.name, version: 1, maxLeases: 1 };
       const { sagas } = await store.claim({ lease: WORKER, sagas: [limited], limit: 10 });
       expect(sagas.map(({ id }) => id)).toEqual([parent.id]);
       await store.checkpoint([checkpointOf(sagas[0]!, parent.state, { release: {} })]);

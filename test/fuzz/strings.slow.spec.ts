@@ -138,7 +138,7 @@ function namedSaga(name: string, step: string): Type {
     rateLimit: { count: 1_000, per: '1s' },
   });
   decorate(fanned, { after: step, forEach: () => [step, name] });
-  Saga({ name, concurrency: 5, lockKey: () => name })(Named);
+  Saga({ name, limit: 5, lockKey: () => name })(Named);
   return Named;
 }
 

@@ -49,7 +49,7 @@ export function waitStarted({ wait }: StepNode, step: string, now: number): Saga
 
 /** Those of a fan-out's items that could be next if there were room for all. */
 export function itemsThatMayBegin(graph: SagaGraph, state: SagaState, node: StepNode): Action[] {
-  const wide = { ...node, concurrency: Infinity };
+  const wide = { ...node, itemsAtOnce: Infinity };
   const widened = { ...graph, steps: new Map(graph.steps).set(node.name, wide) };
   return decide(widened, state, Infinity).actions.filter((action) => action.node === wide);
 }

@@ -34,7 +34,7 @@ export function definable(graph: SagaGraph): SagaGraph {
     child: undefined,
     compensationReply: undefined,
     // When a slot is free depends on what other sagas do, which is not played here.
-    sharedConcurrency: undefined,
+    limit: undefined,
     wait: node === waits ? { signal: SIGNAL } : undefined,
     compensate: node.compensate && 'undo',
     probe: node.probe && 'ask',
@@ -98,7 +98,7 @@ function toPlanned(node: StepNode): PlannedStep {
     probed: node.probe !== undefined,
     answers: node.when && answersOf(node),
     counts: node.forEach && countsOf(node),
-    concurrency: node.concurrency,
+    itemsAtOnce: node.itemsAtOnce,
     delayed: (node.delay ?? node.delayOf) !== undefined,
     savepoint: node.savepoint,
     pivot: node.pivot,

@@ -9,7 +9,7 @@ import { MessagingApps } from './support/messaging-apps.js';
 const apps = MessagingApps.onOwnDatabase();
 
 const RETRY = { attempts: 10, delay: 1_000, backoff: 2, maxDelay: 1_000, jitter: 0 } as never;
-const SETTINGS = { name: 'r', batch: 64, concurrency: 2, lease: 30_000, sendTimeout: 30_000, retry: RETRY };
+const SETTINGS = { name: 'r', batch: 64, batchesAtOnce: 2, lease: 30_000, sendTimeout: 30_000, retry: RETRY };
 
 /** An outbox whose server gives pages of so many messages at most in time. */
 class SlowOutbox extends PostgresOutbox {

@@ -15,7 +15,7 @@ const RETRY = { attempts: 10, delay: 1_000, backoff: 2, maxDelay: 1_000, jitter:
 const SETTINGS = {
   name: 'r',
   batch: 64,
-  concurrency: 1,
+  batchesAtOnce: 1,
   lease: LEASE,
   sendTimeout: 30_000,
   shutdownTimeout: 1_000,

@@ -58,7 +58,7 @@ test.each(seeds)(
     const chance = new Rng(seed);
     const [broker, oracle] = [new MoodyBroker(chance.for('broker')), new OrderOracle()];
     const relay = {
-      ...{ batch: 4, concurrency: 2, pollInterval: 20 },
+      ...{ batch: 4, batchesAtOnce: 2, pollInterval: 20 },
       retry: { attempts: 3, delay: 5, maxDelay: 20 },
     };
     const start = () => apps.start({ messaging: { transport: broker, relay } });

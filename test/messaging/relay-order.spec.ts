@@ -35,7 +35,7 @@ async function opened(app: MessagingApp, work: (manager: EntityManager) => Promi
 }
 
 /** With pages of ten messages, sent one page at a time. */
-const relay = { batch: 10, concurrency: 1, pollInterval: 20 };
+const relay = { batch: 10, batchesAtOnce: 1, pollInterval: 20 };
 
 describe('transactions that followed each other', () => {
   test('are sent in order, though the relay has read past the first one while it was open', async () => {

@@ -316,7 +316,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     killers: [specs('queued-sagas')],
   },
   {
-    name: 'let a saga wait for a slot here although its lease counts for a concurrency',
+    name: 'let a saga wait for a slot here although its lease counts for a limit',
     find: 'const ahead = this.limits.size > 0 ? 0 : options.ahead;',
     replace: 'const { ahead } = options;',
     killers: [specs('queued-sagas')],

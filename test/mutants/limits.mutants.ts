@@ -4,25 +4,25 @@ import { contract } from './store-contract.js';
 /** Mutants of limits for each key, and of locks that reject. */
 export const LIMIT_MUTANTS: readonly Mutant[] = [
   {
-    name: 'do not count leases of a key for its concurrency',
+    name: 'do not count leases of a key for its limit',
     in: 'claim_keyed',
     find: 'WHERE m.place <= limited.slots ORDER BY',
     replace: 'ORDER BY',
-    killers: contract('a concurrency for each key'),
+    killers: contract('a limit for each key'),
   },
   {
     name: 'serve the sagas of all keys by their ranks alone',
     in: 'claim_keyed',
     find: 'ORDER BY m.place, m.turn_of_key LIMIT $6) c;',
     replace: 'ORDER BY m.rank_at LIMIT $6) c;',
-    killers: contract('a concurrency for each key'),
+    killers: contract('a limit for each key'),
   },
   {
     name: 'begin the turns of keys with the first one always',
     in: 'claim_keyed',
     find: 'ORDER BY k.key <= slots.last_key, k.key);',
     replace: 'ORDER BY k.key);',
-    killers: contract('a concurrency for each key'),
+    killers: contract('a limit for each key'),
   },
   {
     name: 'let two starts at once pass a lock that rejects',

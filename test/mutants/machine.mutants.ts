@@ -240,7 +240,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
-    name: 'run more items at once than the concurrency of their fan-out',
+    name: 'run more items at once than itemsAtOnce',
     find: 'if (room.isFullFor(item)) return !plan.lost;',
     replace: '',
     killers,

@@ -5,7 +5,7 @@ const killers = [simulation(20), specs('memory-saga-store'), simulation(400)];
 
 export const MEMORY_MUTANTS: readonly Mutant[] = [
   {
-    name: 'count the leases of all keys for the concurrency of none (in memory)',
+    name: 'count the leases of all keys for the limit of none (in memory)',
     find: 'return holders.filter((holder) => keyOf(holder) === keyOf(row)).length;',
     replace: 'return holders.filter((holder) => keyOf(holder) !== keyOf(row)).length;',
     killers,
@@ -121,7 +121,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
-    name: 'do not count leases for a concurrency (in memory)',
+    name: 'do not count leases for a limit (in memory)',
     find: 'slots.holders = [...slots.holders, row];',
     replace: 'slots.holders = [...slots.holders];',
     killers,

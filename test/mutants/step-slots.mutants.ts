@@ -3,7 +3,7 @@ import { contract } from './store-contract.js';
 
 const CONTRACT = contract('the slots of a step');
 
-/** Mutants of the concurrency of steps over all sagas. */
+/** Mutants of the limit of steps. */
 export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
   {
     name: 'do not count the slots that were called for a saga',
@@ -119,9 +119,9 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let a step that asks for a slot again wait from then on',
-    find: 'const waits = nodeOf(graph, step).sharedConcurrency !== undefined && slot === undefined;',
+    find: 'const waits = nodeOf(graph, step).limit !== undefined && slot === undefined;',
     replace:
-      'const waits = nodeOf(graph, step).sharedConcurrency !== undefined && (slot === undefined || slot.since < now);',
+      'const waits = nodeOf(graph, step).limit !== undefined && (slot === undefined || slot.since < now);',
     killers: [specs('machine/slots')],
   },
   {

@@ -224,7 +224,7 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
       Step: {
         args: [
           {
-            ...{ ...node, rateLimit: { count: 1, per: '1s' }, concurrency: { count: 1 } },
+            ...{ ...node, rateLimit: { count: 1, per: '1s' }, limit: { count: 1 } },
             compensationReply: { signal: 's', timeout: '1h' },
           },
         ],
@@ -241,7 +241,7 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
       Saga: {
         args: [
           {
-            ...{ name: 'x', ...policies, concurrency: { count: 1, key: () => 'a' } },
+            ...{ name: 'x', ...policies, limit: { count: 1, key: () => 'a' } },
             rateLimit: { count: 1, per: '1s' },
             schedule: { cron: '0 2 * * *', timezone: 'UTC' },
           },

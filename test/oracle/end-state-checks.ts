@@ -196,7 +196,7 @@ function strayOfSlots(graph: SagaGraph, state: SagaState, step: string): SagaEve
   const known = stepState(state, step);
   const { status, active, slot } = known;
   const isWaiting = status === 'waiting' && slot !== undefined;
-  const isLimited = nodeOf(graph, step).sharedConcurrency !== undefined;
+  const isLimited = nodeOf(graph, step).limit !== undefined;
   const mayBegin = state.status === 'running' && !active && ['pending', 'waiting'].includes(status);
   const isNeeded = !isGone(state, step);
   const stray: SagaEvent[] = [];

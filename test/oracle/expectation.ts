@@ -249,7 +249,7 @@ class Expecting implements Expectation {
     // C1: an item that waits for a slot takes the place of another.
     const isInPlace = (key: string) => this.rules.life(key).active || this.rules.awaitsSlot(key);
     const inProgress = this.rules.keys(node).filter(isInPlace).length;
-    const room = this.rules.life(node.name).items === undefined ? 1 : node.concurrency - inProgress;
+    const room = this.rules.life(node.name).items === undefined ? 1 : node.itemsAtOnce - inProgress;
     // What fills it ends first, and is looked at then.
     if (room > due.length + probes.length) {
       for (const { retryAt } of lives)

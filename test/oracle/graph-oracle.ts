@@ -22,7 +22,7 @@ export const RULED = [
   'holds up nothing that is ready',
   'undoes nothing that is not to be undone, and nothing too early',
   'holds up nothing that may be undone',
-  'runs exactly as many items of a fan-out as its concurrency allows',
+  'runs exactly as many items of a fan-out as itemsAtOnce allows',
   'delays what is to be delayed, once',
   'wakes for what is due, when it is due',
   'comes to rest when nothing is left, and as it should',
@@ -107,7 +107,7 @@ class Judge {
   /** C1. */
   private startedWithoutSlot({ attempt }: Extract<Entry, { type: 'started' }>): string | undefined {
     const { kind, node, key } = attempt;
-    if (kind !== 'run' || node.sharedConcurrency === undefined) return undefined;
+    if (kind !== 'run' || node.limit === undefined) return undefined;
     const has = this.books.some((book) => new Rules(this.relations, book).life(key).slot?.is === 'taken');
     return has ? undefined : `${key} starts without a slot`;
   }
@@ -231,7 +231,7 @@ function withoutSlot({ actions, settle }: MachineDecision, rules: Rules): string
 
 /** C1, C2: who waits for a slot, since when. */
 function wrongWithSlots(rules: Rules, state: SagaState): string | undefined {
-  const limited = rules.of.nodes.filter(({ sharedConcurrency }) => sharedConcurrency !== undefined);
+  const limited = rules.of.nodes.filter(({ limit }) => limit !== undefined);
   for (const key of limited.flatMap((node) => rules.keys(node))) {
     const { status, slot } = stepState(state, key);
     const waits = status === 'waiting' && slot !== undefined;

@@ -10,7 +10,7 @@ export class SlotHappenings extends TurnHappenings {
     const node = this.relations.node(step);
     const { phase, active, slot } = rules.life(step);
     const mayBegin = book.mode === 'running' && !rules.isDropped(node.name) && phase === 'idle' && !active;
-    if (node.sharedConcurrency !== undefined && mayBegin && slot?.is !== 'awaited')
+    if (node.limit !== undefined && mayBegin && slot?.is !== 'awaited')
       this.change(step, { slot: { is: 'awaited', since: now, key }, retryAt: undefined });
     return [book];
   }

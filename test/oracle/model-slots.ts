@@ -12,13 +12,13 @@ export class PlayedSlots {
 
   /** Is this an attempt that has to ask for a slot first? */
   needs({ kind, node, key }: Action): boolean {
-    return kind === 'run' && node.sharedConcurrency !== undefined && !this.taken.has(key);
+    return kind === 'run' && node.limit !== undefined && !this.taken.has(key);
   }
 
   /** The answer to a step that asks. Undefined: its limit has no key for it. */
   ask({ node, key: step }: Action, { pick }: Move, now: number): SagaEvent | undefined {
-    if (node.sharedConcurrency!.key && pick % 16 === 15) return undefined;
-    return this.answer(step, keyOf(step, node.sharedConcurrency!.key), pick % 7 < 2, now);
+    if (node.limit!.key && pick % 16 === 15) return undefined;
+    return this.answer(step, keyOf(step, node.limit!.key), pick % 7 < 2, now);
   }
 
   /** The answers to what waits, which asks again. The first to ask has a slot at last, or others may have got it. */

@@ -108,7 +108,7 @@ const step = fc.record({
   compensateOnFailure: rarely(6, false, fc.constant(true)),
   when: rarely<Answer[] | undefined>(5, undefined, fc.array(answer(), { minLength: 1, maxLength: 3 })),
   items: rarely<number[] | undefined>(5, undefined, fc.array(fc.nat(5), { minLength: 1, maxLength: 3 })),
-  concurrency: fc.integer({ min: 1, max: 5 }),
+  itemsAtOnce: fc.integer({ min: 1, max: 5 }),
   delay: rarely<number | undefined>(8, undefined, fc.constantFrom(50, 1_000)),
   savepoint: rarely<number | undefined>(5, undefined, fc.integer({ min: 2, max: 3 })),
   pivot: rarely(14, false, fc.constant(true)),
@@ -187,7 +187,7 @@ function toNode(given: RandomStep, index: number): UnlinkedStep {
     probe: random.probe && random.mode !== 'transactional' ? `probe ${name}` : undefined,
     when: random.when && scripted(random.when),
     forEach: random.items && listing(random.items),
-    concurrency: random.concurrency,
+    itemsAtOnce: random.itemsAtOnce,
     // One of the two delays is a function.
     delay: random.delay === 50 ? random.delay : undefined,
     delayOf: random.delay === 1_000 ? () => 1_000 : undefined,
@@ -312,7 +312,7 @@ function withLimits(graph: SagaGraph, given: readonly ('none' | 'plain' | 'keyed
     if (limit === 'none' || node.kind !== 'step') return node;
     return {
       ...node,
-      sharedConcurrency: { count: 2, ...(limit === 'keyed' && { key: () => 'a' }) },
+      limit: { count: 2, ...(limit === 'keyed' && { key: () => 'a' }) },
     };
   });
   return { ...graph, steps: new Map(steps.map((node) => [node.name, node])) };
@@ -341,8 +341,8 @@ function describeNode(node: StepNode): string {
     node.wait?.quorum && `${node.wait.quorum} approve`,
     node.join === 'any' && 'join any',
     node.when && `when ${node.when.toString()}`,
-    node.forEach && `items ${node.forEach.toString()}, ${node.concurrency} at once`,
-    node.sharedConcurrency && `a slot${node.sharedConcurrency.key ? ' of its key' : ''}`,
+    node.forEach && `items ${node.forEach.toString()}, ${node.itemsAtOnce} at once`,
+    node.limit && `a slot${node.limit.key ? ' of its key' : ''}`,
     node.delay !== undefined && `delay ${node.delay}`,
     node.delayOf && 'a computed delay',
     node.savepoint && `savepoint ${node.savepoint.attempts}`,

@@ -32,7 +32,7 @@ export const WORLDLY = [
   'runs nothing again whose result is recorded, nor what was undone, under one idempotency key',
   'runs nothing in a new round before all it did in the last is gone',
   'does not run an at-most-once step again when its outcome is unknown',
-  'never runs more items of a fan-out than its concurrency',
+  'never runs more items of a fan-out than itemsAtOnce',
   'undoes nothing twice, and nothing that cannot have happened',
   'undoes nothing before all that depends on it is clear',
   'compensates nothing behind a pivot that completed, and nothing while one is in progress',
@@ -151,7 +151,7 @@ class WorldOracle {
     const truth = this.truth(key, round);
     const text = `${kind} ${key} in round ${round}, which is ${truth.effect}`;
     const beside = this.inProgress.filter((other) => other.node === node);
-    if (beside.length >= (node.forEach ? node.concurrency : 1)) return [WORLDLY[4], text];
+    if (beside.length >= (node.forEach ? node.itemsAtOnce : 1)) return [WORLDLY[4], text];
     if (beside.some((other) => other.key === key)) return [WORLDLY[4], `${text}, and in progress`];
     this.inProgress.push(attempt);
     const { attempts, compensationAttempts } = stepState(after, key);

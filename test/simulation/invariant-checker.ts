@@ -135,7 +135,7 @@ export class InvariantChecker {
         'I38',
         `${lease.worker} claims ${saga.id} of version ${saga.version}, which it lacks`,
       );
-    const { concurrency: limit, keyed } = claimable;
+    const { maxLeases: limit, keyed } = claimable;
     if (limit === undefined) return;
     const leased = [...this.books.values()].filter(
       (other) =>

@@ -40,7 +40,7 @@ export interface MessagePlan {
   /** Processes up to this number have relays. */
   readonly relays: number;
   readonly batch: number;
-  readonly concurrency: number;
+  readonly batchesAtOnce: number;
   readonly lease: number;
   readonly sendTimeout: number;
   readonly retry: ResolvedRetryPolicy;
@@ -92,7 +92,7 @@ export function messagePlanOf(
     lanes: dice.among([1, 2, 4]),
     relays: dice.int(1, processes),
     batch: dice.among([1, 2, 4, 10, 100]),
-    concurrency: dice.int(1, 3),
+    batchesAtOnce: dice.int(1, 3),
     lease: dice.among([1_000, 5_000, 30_000]),
     sendTimeout: dice.among([500, 3_000]),
     retry: { attempts: dice.int(1, 4), delay: 200, factor: 2, maxDelay: 5_000, jitter: 0.2 },

@@ -68,9 +68,10 @@ export function randomSagas(
       const isSilent = isLeftOut(HEARTBEATS) || isLeftOut(`heartbeat ${n}.${name}`);
       return isSilent ? keyed : randomHeartbeat(chance.for('heartbeat', n, name), keyed);
     });
+    const { limit, ...others } = randomOptions(dice, isLeftOut, n);
     const options = {
-      ...randomOptions(dice, isLeftOut, n),
-      ...randomKey(chance.for('limit key', n)),
+      ...others,
+      limit: limit && { ...limit, ...randomKey(chance.for('limit key', n)) },
       ...(!isLeftOut(SCHEDULES) && randomSchedule(chance.for(SCHEDULES, n), scheduledUntil)),
     };
     const [name, second] = [`saga-${n}`, chance.for(VERSIONS, n)];
@@ -116,7 +117,7 @@ function randomSlots(dice: Dice, step: UnlinkedStep): UnlinkedStep {
   const isKeyed = dice.happens(0.4);
   if (!isLimited || step.kind !== 'step') return step;
   const key = (ctx: { readonly input: unknown }) => `key ${(ctx.input as { n: number }).n % 2}`;
-  return { ...step, sharedConcurrency: { count, ...(isKeyed && { key }) } };
+  return { ...step, limit: { count, ...(isKeyed && { key }) } };
 }
 
 /** Sometimes each attempt of the step has to report that it is alive. */
@@ -154,10 +155,10 @@ function randomSchedule(dice: Dice, until: number): Pick<SagaGraph, 'schedule'> 
 /** A time that no scenario reaches. */
 const NEVER = Date.UTC(2100, 0, 1);
 
-/** Half of the concurrencies are of each key, of which there are two. */
-function randomKey(dice: Dice): Pick<SagaGraph, 'limitKey'> {
+/** Half of the limits are of each key, of which there are two. */
+function randomKey(dice: Dice): Pick<NonNullable<SagaGraph['limit']>, 'key'> {
   if (!dice.happens(0.5)) return {};
-  return { limitKey: ({ input }: { input: { n: number } }) => `key ${input.n % 2}` };
+  return { key: ({ input }: { input: { n: number } }) => `key ${input.n % 2}` };
 }
 
 export function randomOptions(
@@ -170,12 +171,12 @@ export function randomOptions(
   const lockKey = dice.happens(0.15)
     ? (input: unknown) => `key ${(input as { n: number }).n % 3}`
     : undefined;
-  const concurrency = dice.happens(0.15) ? dice.int(1, 3) : undefined;
+  const limit = dice.happens(0.15) ? { count: dice.int(1, 3) } : undefined;
   return {
     ...(!isLeftOut(`timeout ${n}`) && { timeout }),
     onFailure: suspends ? 'suspend' : 'compensate',
     ...(!isLeftOut(`lock ${n}`) && { lockKey }),
-    ...(!isLeftOut(`concurrency ${n}`) && { concurrency }),
+    ...(!isLeftOut(`limit ${n}`) && { limit }),
   };
 }
 
@@ -212,7 +213,7 @@ export function randomStep(
     probe: (mode === 'plain' || mode === 'at most once') && dice.happens(0.2) ? `probe ${name}` : undefined,
     when: dice.happens(0.12) ? scripted([dice.happens(0.5), dice.happens(0.5)]) : undefined,
     forEach: fansOut ? listing([dice.int(0, 5), dice.int(0, 5)]) : undefined,
-    concurrency: dice.int(1, 4),
+    itemsAtOnce: dice.int(1, 4),
     delay: dice.happens(0.08) ? dice.int(20, 5_000) : undefined,
     savepoint: dice.happens(0.12) ? { attempts: dice.int(2, 3) } : undefined,
     pivot: !fansOut && dice.happens(0.05),

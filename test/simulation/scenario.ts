@@ -262,7 +262,7 @@ function familyCall(dice: Dice, name: string, starts: readonly Start[]): Operato
 export function partsOf(scenario: Scenario): string[] {
   const { starts, faults, calls, sendings, clockSteps: steppings, sagas, messages } = scenario;
   const steps = sagas.flatMap(({ graph }, n) => [...graph.steps.keys()].map((step) => `step ${n}.${step}`));
-  const options = sagas.flatMap((_, n) => [`timeout ${n}`, `lock ${n}`, `concurrency ${n}`]);
+  const options = sagas.flatMap((_, n) => [`timeout ${n}`, `lock ${n}`, `limit ${n}`]);
   const weather = ['lost', 'unanswered', 'late', 'hints', 'failing', 'slow participants'].map(
     (what) => `weather ${what}`,
   );

@@ -10,7 +10,7 @@ interface Attempt {
   readonly isInProgress: () => boolean;
 }
 
-/** Counts the attempts of steps with a `concurrency` over all sagas that are in progress under valid leases. */
+/** Counts the attempts of steps with a `limit` that are in progress under valid leases. */
 export class SlotChecker {
   private attempts: Attempt[] = [];
 
@@ -25,9 +25,9 @@ export class SlotChecker {
     isAlive: () => boolean,
     answer: Promise<T>,
   ): Promise<T> {
-    const { sharedConcurrency } = node;
-    if (!sharedConcurrency) return answer;
-    const limit = `${record.graph.name} ${node.name} ${sharedConcurrency.key?.(ctx as never) ?? ''}`;
+    if (!node.limit) return answer;
+    const { count, key } = node.limit;
+    const limit = `${record.graph.name} ${node.name} ${key?.(ctx as never) ?? ''}`;
     let isOver = false;
     const { epoch } = record;
     const holds = () => record.holder === worker && record.epoch === epoch && this.now() < record.leaseEnds;
@@ -39,10 +39,10 @@ export class SlotChecker {
     this.attempts = this.attempts.filter(({ isInProgress }) => isInProgress());
     this.attempts.push(attempt);
     const others = this.attempts.filter((other) => other.limit === limit && other.isInProgress());
-    if (others.length > sharedConcurrency.count)
+    if (others.length > count)
       this.violate(
         'I36',
-        `${others.length} attempts of ${limit} are in progress, ${sharedConcurrency.count} may be: ${others.map(({ text }) => text).join('; ')}`,
+        `${others.length} attempts of ${limit} are in progress, ${count} may be: ${others.map(({ text }) => text).join('; ')}`,
       );
     return answer.finally(() => (isOver = true));
   }

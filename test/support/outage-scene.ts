@@ -158,7 +158,7 @@ function orderOf(scene: () => OutageScene): new () => object {
     async book({ manager, sagaId }: TransactionalStepContext) {
       await manager.query('INSERT INTO booking VALUES ($1)', [sagaId]);
     }
-    @Step({ concurrency: { count: 8 } }) async pack() {
+    @Step({ limit: { count: 8 } }) async pack() {
       await pause(1);
     }
     @Step() async ship(ctx: StepContext) {

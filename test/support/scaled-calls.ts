@@ -42,7 +42,7 @@ const tasks = async ({ store }: Called, filter: Omit<StoreTaskFilter, 'limit'>) 
 export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
   'start within a transaction': (on) =>
     on.application.transaction((manager) => on.store.startWithin(manager, newSagas({}, 1)[0]!, LEASE)),
-  'claim of many sagas with a concurrency for each key': async (on) => {
+  'claim of many sagas with a limit for each key': async (on) => {
     const name = `keyed-${randomUUID()}`;
     // More than are looked at for their keys: the keys are read in turn.
     const sagas = newSagas({ name, leased: false }, 600);
@@ -51,7 +51,7 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
       LEASE,
     );
     on.prepared();
-    const claimed = [{ name, version: 1, concurrency: 10, keyed: true }];
+    const claimed = [{ name, version: 1, maxLeases: 10, keyed: true }];
     expect((await on.store.claim({ lease: LEASE, sagas: claimed, limit: 50 })).sagas).toHaveLength(30);
   },
   'times of a rate limit that are given out again': async (on) => {

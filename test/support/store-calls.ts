@@ -241,26 +241,26 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
     on.prepared();
     expect(await on.store.load(second)).toMatchObject({ lock: { holder: first.id } });
   },
-  'claim of sagas with a concurrency': async (on) => {
+  'claim of sagas with a limit': async (on) => {
     const name = `limited-${randomUUID()}`;
     await on.store.start(newSagas({ name, leased: false }), LEASE);
     await on.store.start(newSagas({ leased: false }), LEASE);
     on.prepared();
     const sagas = [
-      { name, version: 1, concurrency: 100 },
+      { name, version: 1, maxLeases: 100 },
       { name: 'order', version: 1 },
     ];
     const { length } = (await on.store.claim({ lease: LEASE, sagas, limit: 50 })).sagas;
     expect(length).toBe(50);
   },
-  'claim of sagas with a concurrency for each key': async (on) => {
+  'claim of sagas with a limit for each key': async (on) => {
     const name = `keyed-${randomUUID()}`;
     await on.store.start(
       newSagas({ name, leased: false }).map((saga, n) => ({ ...saga, limitKey: `k${n % 3}` })),
       LEASE,
     );
     on.prepared();
-    const sagas = [{ name, version: 1, concurrency: 10, keyed: true }];
+    const sagas = [{ name, version: 1, maxLeases: 10, keyed: true }];
     expect((await on.store.claim({ lease: LEASE, sagas, limit: 50 })).sagas).toHaveLength(30);
   },
   'times of a rate limit of a key': async (on) => {
@@ -302,15 +302,15 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
   'claim in the place of leases that have run out': async (on) => {
     const name = `limited-${randomUUID()}`;
     await on.store.start(newSagas({ name, leased: false }), LEASE);
-    const claim = { sagas: [{ name, version: 1, concurrency: 50 }], limit: 50 };
+    const claim = { sagas: [{ name, version: 1, maxLeases: 50 }], limit: 50 };
     await on.store.claim({ ...claim, lease: { ...LEASE, duration: 0 } });
     on.prepared();
     expect((await on.store.claim({ ...claim, lease: { ...LEASE, duration: 0 } })).sagas).toHaveLength(50);
   },
-  'claim while a concurrency is used up': async (on) => {
+  'claim while a limit is used up': async (on) => {
     const name = `limited-${randomUUID()}`;
     await on.store.start(newSagas({ name, leased: false }), LEASE);
-    const claim = { lease: LEASE, sagas: [{ name, version: 1, concurrency: 50 }], limit: 100 };
+    const claim = { lease: LEASE, sagas: [{ name, version: 1, maxLeases: 50 }], limit: 100 };
     await on.store.claim(claim);
     on.prepared();
     expect((await on.store.claim(claim)).sagas).toEqual([]);
@@ -350,13 +350,13 @@ export const STORE_CALLS: Record<string, (on: CalledStore) => Promise<unknown>> 
     const edited = await on.store.editSchedule(saga, () => ({ schedule: { ...schedule, last }, start }));
     expect(edited).toMatchObject({ start: { created: true } });
   },
-  'load of a saga that waits for a concurrency': async (on) => {
+  'load of a saga that waits for a limit': async (on) => {
     const [first, second] = newSagas({ name: `limited-${randomUUID()}`, leased: false }, 2) as [
       NewSaga,
       NewSaga,
     ];
     await on.store.start([first, second], LEASE);
-    const sagas = [{ name: first.name, version: 1, concurrency: 1 }];
+    const sagas = [{ name: first.name, version: 1, maxLeases: 1 }];
     const [taken] = (await on.store.claim({ lease: LEASE, sagas, limit: 1 })).sagas;
     on.prepared();
     const waiting = taken!.id === first.id ? second : first;

@@ -196,7 +196,7 @@ describe("a step's method", () => {
   test('of an item of a fan-out has a span that says which', async () => {
     @Saga({ name: 'parcels' })
     class Parcels {
-      @Step({ forEach: () => ['a', 'b'], concurrency: 1 }) send() {}
+      @Step({ forEach: () => ['a', 'b'], itemsAtOnce: 1 }) send() {}
     }
     const { sagas } = await apps.start({ sagas: [Parcels], imports });
     await (await sagas.start(Parcels, undefined)).outcome();

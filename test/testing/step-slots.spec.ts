@@ -8,7 +8,7 @@ let most = 0;
 class Mailing {
   @Step({
     forEach: () => ['a', 'b', 'a', 'b'],
-    concurrency: { count: 1, key: (ctx: StepContext) => ctx.item as string },
+    limit: { count: 1, key: (ctx: StepContext) => ctx.item as string },
   })
   async send() {
     inside += 1;
@@ -16,17 +16,17 @@ class Mailing {
     await Promise.resolve();
     inside -= 1;
   }
-  @Step({ concurrency: { count: 1 }, compensate: 'forget' }) note() {}
+  @Step({ limit: { count: 1 }, compensate: 'forget' }) note() {}
   forget() {}
 }
 
-test('SagaTest keeps the concurrency of a step between the items of its saga', async () => {
+test('SagaTest keeps the limit of a step between the items of its saga', async () => {
   const { outcome } = await SagaTest.of(Mailing).run({});
   expect(outcome.status).toBe('completed');
   expect(most).toBe(2);
 });
 
-test('each failure of a step with a concurrency ends its saga', async () => {
+test('each failure of a step with a limit ends its saga', async () => {
   let runs = 0;
   await SagaTest.of(Mailing).everyFailure({}, ({ outcome }) => {
     runs += 1;

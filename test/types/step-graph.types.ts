@@ -32,7 +32,7 @@ interface Parcel {
   timeout: '1h',
   onFailure: 'suspend',
   lockKey: (order: Order) => order.id,
-  concurrency: 5,
+  limit: 5,
   durability: 'relaxed',
 })
 export class AcceptedSaga {
@@ -50,7 +50,7 @@ export class AcceptedSaga {
 
   @Step({
     forEach: (ctx: StepContext<Order>) => ctx.input.lines,
-    concurrency: 3,
+    itemsAtOnce: 3,
     compensate: 'unpack',
     probe: 'lookForParcel',
   })
@@ -219,7 +219,7 @@ export class SchemaSaga {}
 export class ClassSaga {}
 
 @Saga({
-  concurrency: { count: 5, key: (ctx: { readonly input: Order }) => ctx.input.id },
+  limit: { count: 5, key: (ctx: { readonly input: Order }) => ctx.input.id },
   lockKey: (order: Order) => order.id,
   lockMode: 'reject',
 })
@@ -233,11 +233,11 @@ export class KeyedSaga {
   })
   limited(_ctx: StepContext<Order>): void {}
 
-  @Step({ concurrency: { count: 1, key: (ctx: StepContext<Order, KeyedSaga>) => `${ctx.results.count}` } })
+  @Step({ limit: { count: 1, key: (ctx: StepContext<Order, KeyedSaga>) => `${ctx.results.count}` } })
   slotted(_ctx: StepContext<Order>): void {}
 
-  // @ts-expect-error -- a concurrency has a count
-  @Step({ concurrency: { key: () => 'a' } })
+  // @ts-expect-error -- a limit has a count
+  @Step({ limit: { key: () => 'a' } })
   uncounted(_ctx: StepContext<Order>): void {}
 
   // @ts-expect-error -- a key is a text
@@ -246,7 +246,7 @@ export class KeyedSaga {
 }
 
 // @ts-expect-error -- a key is a text
-@Saga({ concurrency: { count: 5, key: (ctx: { readonly input: Order }) => ctx.input.lines } })
+@Saga({ limit: { count: 5, key: (ctx: { readonly input: Order }) => ctx.input.lines } })
 export class WrongLimitKeySaga {}
 
 // @ts-expect-error -- it waits, or it is rejected
@@ -254,8 +254,8 @@ export class WrongLimitKeySaga {}
 export class WrongLockModeSaga {}
 
 // @ts-expect-error -- sagas are counted
-@Saga({ concurrency: '5' })
-export class WrongConcurrencySaga {}
+@Saga({ limit: '5' })
+export class WrongLimitSaga {}
 
 export type OfAFanOut = [
   Expect<Equal<ResultsOf<AcceptedSaga>['pack'], { tracking: string; at: string }[]>>,

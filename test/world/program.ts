@@ -147,7 +147,7 @@ const plays: Record<string, Play> = {
     expect(world.lockCrowd.most).toBe(1);
   },
 
-  async 'a concurrency, kept by all processes together'(w) {
+  async 'a limit of a saga, kept by all processes together'(w) {
     world.limitCrowd.reset();
     expect(await statuses(await onEach(w, 8, ({ sagas }) => sagas.start(world.LimitedSaga, {})))).toEqual(
       all(8, 'completed'),

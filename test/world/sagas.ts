@@ -101,7 +101,7 @@ export class BookingSaga {
   }
 }
 
-@Saga({ name: 'limited', concurrency: 2 })
+@Saga({ name: 'limited', limit: 2 })
 export class LimitedSaga {
   @Step() async work() {
     await limitCrowd.visit(10);
@@ -152,7 +152,7 @@ export class DeliverySaga {
 
 @Saga({ name: 'fan-out' })
 export class FanOutSaga {
-  @Step({ forEach: (ctx: StepContext<{ numbers: number[] }>) => ctx.input.numbers, concurrency: 2 })
+  @Step({ forEach: (ctx: StepContext<{ numbers: number[] }>) => ctx.input.numbers, itemsAtOnce: 2 })
   double({ item }: ForEachContext<{ numbers: number[] }, number>): number {
     return 2 * item;
   }

@@ -20,7 +20,7 @@ export class Shop {
   async ship(_sku: string, _reservation: string, _key: string): Promise<void> {}
 }
 
-@Saga({ name: 'place-order', concurrency: 100, retry: { attempts: 5, delay: '1s' } })
+@Saga({ name: 'place-order', limit: 100, retry: { attempts: 5, delay: '1s' } })
 export class PlaceOrderSaga {
   constructor(private readonly shop: Shop) {}
 

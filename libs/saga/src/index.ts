@@ -19,10 +19,10 @@ export { analyzeSaga } from './definition/build/build-saga-graph.js';
 export type { SagaFinding } from './shared/diagnostic.js';
 export type {
   RateLimit,
-  SagaConcurrency,
+  SagaLimit,
   SagaRateLimit,
   StartKeyOf,
-  StepConcurrency,
+  StepLimit,
   StepKeyOf,
 } from './definition/options/limit-options.js';
 export type {

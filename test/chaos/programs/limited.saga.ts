@@ -17,7 +17,7 @@ INSERT INTO gate VALUES (false);
 CREATE TABLE witnessed (inside int NOT NULL)`;
 
 /** Each step tells how many others are in one, and stays until the test opens the gate. */
-@Saga({ name: 'limited', concurrency: LIMIT, retry: { attempts: 3, delay: 1 } })
+@Saga({ name: 'limited', limit: LIMIT, retry: { attempts: 3, delay: 1 } })
 export class LimitedSaga {
   @Step()
   async work(ctx: StepContext<{ n: number }>): Promise<void> {
@@ -34,7 +34,7 @@ export class LimitedSaga {
 /** The same of one step, in all sagas together. The others wait without a lease. */
 @Saga({ name: 'slotted', retry: { attempts: 3, delay: 1 } })
 export class SlottedSaga {
-  @Step({ concurrency: { count: LIMIT } })
+  @Step({ limit: { count: LIMIT } })
   async work(ctx: StepContext<{ n: number }>): Promise<void> {
     await witnessed();
     if (ctx.input.n % 5 === 0 && ctx.attempt === 1) throw new Error('try again');

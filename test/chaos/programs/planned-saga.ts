@@ -23,7 +23,7 @@ export interface PlannedStep {
   readonly answers?: readonly (boolean | 'throw')[];
   /** The number of items of `forEach`, round by round. */
   readonly counts?: readonly number[];
-  readonly concurrency: number;
+  readonly itemsAtOnce: number;
   readonly delayed: boolean;
   readonly savepoint?: { readonly attempts: number };
   readonly pivot: boolean;
@@ -97,7 +97,7 @@ function optionsOf(step: PlannedStep): object {
     ...(counts && {
       forEach: ({ round }: StepContext) =>
         Array.from({ length: at(counts, round) }, (_, index) => `item ${index}`),
-      concurrency: step.concurrency,
+      itemsAtOnce: step.itemsAtOnce,
     }),
     ...(step.delayed && { delay: WAIT }),
     savepoint: step.savepoint,

@@ -19,7 +19,7 @@ class KeepingTransport implements MessageTransport {
 /** One publisher, one transaction after the other: the first one is open while the relay reads past it. */
 export async function keepsTheOrderOfAKey(url: string): Promise<void> {
   const transport = new KeepingTransport();
-  const relay = { batch: 64, concurrency: 1, pollInterval: 20 };
+  const relay = { batch: 64, batchesAtOnce: 1, pollInterval: 20 };
   const app = await smallApp(url, { imports: [SagaMessagingModule.forRoot({ transport, relay })] });
   const [outbox, dataSource] = [app.get(Outbox, { strict: false }), app.get(DataSource)];
   const backlog = (size: number) =>

@@ -79,7 +79,7 @@ class Stock {
 @Saga({
   name: 'order',
   lockKey: ({ n }: Order) => see('lockKey', `order-${n}`),
-  concurrency: { count: 50, key: () => see('key of concurrency', 'k') },
+  limit: { count: 50, key: () => see('key of limit', 'k') },
   rateLimit: { count: 10_000, per: 1_000, key: () => see('key of rateLimit', 'k') },
   timeout: () => see('timeout of a saga', '10m'),
   sla: () => see('sla', '5m'),
@@ -87,7 +87,7 @@ class Stock {
 class OrderSaga {
   @Step({
     ...{ retry, when: () => see('when', true), delay: () => see('delay', 5), compensate: 'release' },
-    concurrency: { count: 50, key: () => see('key of concurrency of a step', 'k') },
+    limit: { count: 50, key: () => see('key of limit of a step', 'k') },
     rateLimit: { count: 10_000, per: 1_000, key: () => see('key of rateLimit of a step', 'k') },
   })
   async reserve(ctx: Ctx) {
@@ -258,12 +258,12 @@ describe('beside the requests of three tenants', () => {
         ...[
           'lockKey',
           'lockKey of a sub-saga',
-          'key of concurrency',
+          'key of limit',
           'key of rateLimit',
           'timeout of a saga',
           'sla',
         ],
-        ...['key of concurrency of a step', 'key of rateLimit of a step', 'the input of a schedule'],
+        ...['key of limit of a step', 'key of rateLimit of a step', 'the input of a schedule'],
         ...['an observer', 'encode', 'decode'],
       ].sort(),
     );

@@ -227,7 +227,7 @@ describe('a fan-out', () => {
     const keys: string[] = [];
     @Saga({ name: 'order' })
     class Order {
-      @Step({ forEach: (ctx: StepContext<Shipment>) => ctx.input.parcels, concurrency: 3 })
+      @Step({ forEach: (ctx: StepContext<Shipment>) => ctx.input.parcels, itemsAtOnce: 3 })
       async ship(ctx: StepContext<Shipment>) {
         inProgress += 1;
         most = Math.max(most, inProgress);
@@ -274,7 +274,7 @@ describe('a fan-out', () => {
     class Order extends Journalled {
       @Step({
         forEach: () => ['a', 'b', 'c'],
-        concurrency: 1,
+        itemsAtOnce: 1,
         compensate: 'takeBack',
         retry: { attempts: 2, delay: 1 },
       })
@@ -310,7 +310,7 @@ describe('a fan-out', () => {
           asked += 1;
           return [0, 1, 2, 3];
         },
-        concurrency: 1,
+        itemsAtOnce: 1,
       })
       async ship(ctx: StepContext) {
         if (ctx.index === 2 && ctx.attempt === 1) {

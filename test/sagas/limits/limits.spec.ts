@@ -342,7 +342,7 @@ describe('a rate limit', () => {
       @Step({
         rateLimit: { count: 3, per: 400 },
         forEach: () => [1, 2, 3, 4, 5, 6, 7],
-        concurrency: 7,
+        itemsAtOnce: 7,
         compensate: 'undo',
       })
       call() {

@@ -41,14 +41,14 @@ interface Order {
   readonly account: string;
 }
 
-describe('a concurrency of a step over all sagas', () => {
+describe('a limit of a step', () => {
   const calls = new HeldCalls();
 
   test('is kept by all applications together; those that wait hold no lease, and follow in their order', async () => {
     @Saga({ name: 'slotted' })
     class Slotted {
       @Step() before() {}
-      @Step({ concurrency: { count: 2 } }) work(ctx: StepContext<string>) {
+      @Step({ limit: { count: 2 } }) work(ctx: StepContext<string>) {
         return calls.hold(ctx.input);
       }
       @Step() after() {}
@@ -61,12 +61,12 @@ describe('a concurrency of a step over all sagas', () => {
       handles.push(await two[n % 2]!.sagas.start(Slotted, name));
       await until(async () => {
         const { waitingFor } = await sagas.get(handles[n]!.id);
-        return calls.order.includes(name) || waitingFor?.kind === 'concurrency';
+        return calls.order.includes(name) || waitingFor?.kind === 'limit';
       });
     }
     const third = await sagas.get(handles[2]!.id);
     expect(third.lockedBy).toBeUndefined();
-    expect(third.waitingFor).toMatchObject({ kind: 'concurrency', step: 'work', limit: 2 });
+    expect(third.waitingFor).toMatchObject({ kind: 'limit', step: 'work', limit: 2 });
     expect(third.steps[1]).toMatchObject({ name: 'work', status: 'waiting', attempts: 0 });
     for (const [n] of names.entries()) {
       await until(() => calls.order.length === Math.min(n + 2, names.length));
@@ -81,7 +81,7 @@ describe('a concurrency of a step over all sagas', () => {
   test('is of each key by itself, and is shown with the key', async () => {
     @Saga({ name: 'keyed-slots' })
     class Keyed {
-      @Step({ concurrency: { count: 1, key: (ctx: StepContext<Order>) => ctx.input.account } })
+      @Step({ limit: { count: 1, key: (ctx: StepContext<Order>) => ctx.input.account } })
       work(ctx: StepContext<Order>) {
         return calls.hold(ctx.input.name);
       }
@@ -91,7 +91,7 @@ describe('a concurrency of a step over all sagas', () => {
     const first = await start('a1', 'a');
     await calls.has(1);
     const second = await start('a2', 'a');
-    await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'concurrency');
+    await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'limit');
     expect((await sagas.get(second.id)).waitingFor).toMatchObject({ step: 'work', key: 'a', limit: 1 });
     const other = await start('b1', 'b');
     await calls.has(2);
@@ -106,7 +106,7 @@ describe('a concurrency of a step over all sagas', () => {
   test('lets the next one in when an attempt fails or times out', async () => {
     @Saga({ name: 'ending-slots', retry: { attempts: 2, delay: '20ms' } })
     class Ending {
-      @Step({ concurrency: { count: 1 }, timeout: '200ms' }) async work(ctx: StepContext<string>) {
+      @Step({ limit: { count: 1 }, timeout: '200ms' }) async work(ctx: StepContext<string>) {
         if (ctx.input === 'fails' && ctx.attempt === 1) throw new Error('again');
         if (ctx.input === 'times out' && ctx.attempt === 1) return new Promise<void>(() => undefined);
       }
@@ -124,7 +124,7 @@ describe('a concurrency of a step over all sagas', () => {
       @Step({ after: [] }) async busy(ctx: StepContext<string>) {
         if (ctx.input === 'fails') await calls.hold(ctx.input);
       }
-      @Step({ after: [], concurrency: { count: 1 }, retry: { attempts: 2, delay: '1h' } }) work(
+      @Step({ after: [], limit: { count: 1 }, retry: { attempts: 2, delay: '1h' } }) work(
         ctx: StepContext<string>,
       ) {
         if (ctx.input === 'fails') throw new Error('again');
@@ -142,7 +142,7 @@ describe('a concurrency of a step over all sagas', () => {
   test('lets the next one in when an attempt is cancelled, and forgets who stops waiting', async () => {
     @Saga({ name: 'cancelled-slots' })
     class Cancelled {
-      @Step({ concurrency: { count: 1 } }) async work(ctx: StepContext<string>) {
+      @Step({ limit: { count: 1 } }) async work(ctx: StepContext<string>) {
         if (ctx.input === 'holds') await calls.hold(ctx.input);
       }
     }
@@ -151,10 +151,10 @@ describe('a concurrency of a step over all sagas', () => {
     await until(() => calls.inside.has('holds'));
     const [cancelled, last] = [await sagas.start(Cancelled, 'plain'), await sagas.start(Cancelled, 'plain')];
     for (const { id } of [cancelled, last])
-      await until(async () => (await sagas.get(id)).waitingFor?.kind === 'concurrency');
+      await until(async () => (await sagas.get(id)).waitingFor?.kind === 'limit');
     await sagas.cancel(cancelled.id);
     expect((await cancelled.outcome()).status).toBe('compensated');
-    expect((await sagas.get(last.id)).waitingFor?.kind).toBe('concurrency');
+    expect((await sagas.get(last.id)).waitingFor?.kind).toBe('limit');
     await sagas.cancel(holder.id);
     calls.release('holds');
     expect((await last.outcome()).status).toBe('completed');
@@ -164,7 +164,7 @@ describe('a concurrency of a step over all sagas', () => {
   test('lets the next one in when an operator abandons an attempt, or takes a step that waits as done', async () => {
     @Saga({ name: 'abandoned-slots', retry: { attempts: 1 } })
     class Abandoned {
-      @Step({ concurrency: { count: 1 } }) work(ctx: StepContext<string>) {
+      @Step({ limit: { count: 1 } }) work(ctx: StepContext<string>) {
         return ctx.input === 'hangs' ? new Promise<void>(() => undefined) : undefined;
       }
     }
@@ -173,10 +173,8 @@ describe('a concurrency of a step over all sagas', () => {
     await until(async () => (await sagas.get(hanging.id)).lockedBy !== undefined);
     const [done, last] = [await sagas.start(Abandoned, 'plain'), await sagas.start(Abandoned, 'plain')];
     for (const { id } of [done, last])
-      await until(async () => (await sagas.get(id)).waitingFor?.kind === 'concurrency');
-    await expect(sagas.reschedule(done.id, 'work', '1h')).rejects.toThrow(
-      /waits for a slot of its concurrency/,
-    );
+      await until(async () => (await sagas.get(id)).waitingFor?.kind === 'limit');
+    await expect(sagas.reschedule(done.id, 'work', '1h')).rejects.toThrow(/waits for a slot of its limit/);
     await sagas.complete(done.id, 'work', { by: 'ann', reason: 'done elsewhere' });
     expect((await done.outcome()).status).toBe('completed');
     await sagas.abandonAttempt(hanging.id, 'work', { by: 'ann', reason: 'it hangs' });
@@ -188,7 +186,7 @@ describe('a concurrency of a step over all sagas', () => {
     let [now, most] = [0, 0];
     @Saga({ name: 'slotted-items' })
     class Items {
-      @Step({ forEach: () => [1, 2, 3, 4, 5, 6], concurrency: { count: 3 } }) async work() {
+      @Step({ forEach: () => [1, 2, 3, 4, 5, 6], limit: { count: 3 } }) async work() {
         now += 1;
         most = Math.max(most, now);
         await new Promise((resolve) => setTimeout(resolve, 20));

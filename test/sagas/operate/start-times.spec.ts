@@ -35,13 +35,13 @@ class LockedSaga {
     ran.push(input.key);
   }
 }
-@Saga({ name: 'limited', concurrency: 5 })
+@Saga({ name: 'limited', limit: 5 })
 class LimitedSaga {
   @Step({ idempotent: false }) first({ input }: Ctx) {
     ran.push(input.key);
   }
 }
-@Saga({ name: 'keyed', concurrency: { count: 1, key: ({ input }: { readonly input: Input }) => input.key } })
+@Saga({ name: 'keyed', limit: { count: 1, key: ({ input }: { readonly input: Input }) => input.key } })
 class KeyedSaga {
   @Step() first({ input }: Ctx) {
     ran.push(input.key);
@@ -49,7 +49,7 @@ class KeyedSaga {
 }
 @Saga({ name: 'rated', rateLimit: { count: 100, per: '1s' }, timeout: '2h' })
 class RatedSaga {
-  @Step({ concurrency: { count: 1 }, rateLimit: { count: 100, per: '1s' } }) first({ input }: Ctx) {
+  @Step({ limit: { count: 1 }, rateLimit: { count: 100, per: '1s' } }) first({ input }: Ctx) {
     ran.push(input.key);
   }
 }

@@ -81,7 +81,7 @@ async function plansOf(call: string): Promise<ExplainedPlan[]> {
 }
 
 /** All of ours. */
-const TABLES = /^(instance|step|signal|task|rate_limit|rate_time|concurrency|step_slot|step_limit)$/;
+const TABLES = /^(instance|step|signal|task|rate_limit|rate_time|saga_limit|step_slot|step_limit)$/;
 
 /** What it reads of given ids is as small as they are few. */
 const isOfGivenIds = (node: PlanNode): boolean => /= ANY/.test(node['Index Cond'] ?? '');
@@ -124,7 +124,7 @@ describe.each([
     }
   });
 
-  test.each(['claim', 'claim of sagas with a concurrency', 'claim of sagas that were sent signals'])(
+  test.each(['claim', 'claim of sagas with a limit', 'claim of sagas that were sent signals'])(
     '%s reads the steps of each saga once',
     async (call) => {
       for (const { nodes } of await plansOf(call)) {
@@ -137,7 +137,7 @@ describe.each([
   );
 });
 
-test.each(['claim', 'claim of sagas with a concurrency'])(
+test.each(['claim', 'claim of sagas with a limit'])(
   'a %s reads no more of a backlog than it takes, however long that is',
   async (call) => {
     await client.query(`

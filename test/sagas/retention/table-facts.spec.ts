@@ -8,7 +8,7 @@ let gate = new Gate();
 
 @Saga({ name: 'order' })
 class OrderSaga {
-  @Step({ concurrency: { count: 1 } }) pack() {
+  @Step({ limit: { count: 1 } }) pack() {
     return gate.opened;
   }
   @WaitFor({ signal: 'paid' }) paid() {}

@@ -96,7 +96,7 @@ class Walk {
     const called = child === undefined ? undefined : await this.world.load(child);
     const isRemote = called !== undefined && [...graph.steps.values()].some(({ remote }) => remote);
     return {
-      ...{ graph, now, pauses: pauses.filter((one) => one.saga === saga.name), limit: graph.concurrency },
+      ...{ graph, now, pauses: pauses.filter((one) => one.saga === saga.name), limit: graph.limit?.count },
       ...(isRemote && { remote: { saga: called, deployed: true } }),
     };
   }

@@ -61,7 +61,7 @@ class StepRateSaga {
     runs(ctx);
   }
 }
-@Saga({ name: 'saga-slot', concurrency: 1 })
+@Saga({ name: 'saga-slot', limit: 1 })
 class SagaSlotSaga {
   @Step() first(ctx: StepContext) {
     runs(ctx);
@@ -69,7 +69,7 @@ class SagaSlotSaga {
 }
 @Saga({ name: 'step-slot' })
 class StepSlotSaga {
-  @Step({ concurrency: { count: 1 } }) first(ctx: StepContext) {
+  @Step({ limit: { count: 1 } }) first(ctx: StepContext) {
     runs(ctx);
   }
 }
@@ -219,11 +219,11 @@ export interface Scene {
 
 /** A saga of the same name that another worker runs. */
 const takeSlot =
-  (saga: string, given: { lockKey?: string; concurrency?: number }) => async (store: SagaStore) => {
-    const { lockKey, concurrency } = given;
+  (saga: string, given: { lockKey?: string; maxLeases?: number }) => async (store: SagaStore) => {
+    const { lockKey, maxLeases } = given;
     const blocker = newSaga({ name: saga, lockKey });
     await store.start([blocker], BLOCKER);
-    await store.claim({ lease: BLOCKER, sagas: [{ name: saga, version: 1, concurrency }], limit: 1 });
+    await store.claim({ lease: BLOCKER, sagas: [{ name: saga, version: 1, maxLeases }], limit: 1 });
     const held = (await store.load({ id: blocker.id }))!;
     const limit = { saga, step: 'first', count: 1 };
     const holder = { id: held.id, epoch: held.epoch, turn: 1 };
@@ -262,7 +262,7 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
   'rate limit of a step': [{ saga: 'step-rate', take: takeRate('step-rate', 'first'), after: UNBEGUN }],
   'saga slot': [
     {
-      ...{ saga: 'saga-slot', take: takeSlot('saga-slot', { concurrency: 1 }), isDue: true },
+      ...{ saga: 'saga-slot', take: takeSlot('saga-slot', { maxLeases: 1 }), isDue: true },
       after: UNBEGUN,
     },
   ],

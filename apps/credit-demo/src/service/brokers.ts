@@ -23,7 +23,7 @@ import { type Broker, readEnvironment } from './environment.js';
 import type { Service } from './service.js';
 
 /** Messages that one service handles at once, where the broker hands over several. */
-const CONCURRENCY = 20;
+const MESSAGES_AT_ONCE = 20;
 /** Milliseconds. After this long without its service a queue of a demo that is over is removed. */
 const FORGOTTEN = 24 * 60 * 60_000;
 
@@ -65,7 +65,7 @@ export function consumerOf(service: Service): MicroserviceOptions {
           connection: { servers: url },
           stream: streamOf(TOPIC_PREFIX),
           consumer: name,
-          concurrency: CONCURRENCY,
+          messagesAtOnce: MESSAGES_AT_ONCE,
           // What was on its way over a connection that was lost comes again after this time; renewed while it is handled.
           ackWait: '5s',
         }),
@@ -120,7 +120,7 @@ function queueOf(queue: string, url: string): NonNullable<RmqOptions['options']>
     queue,
     queueOptions: { durable: true, arguments: { 'x-expires': FORGOTTEN } },
     noAck: false,
-    prefetchCount: CONCURRENCY,
+    prefetchCount: MESSAGES_AT_ONCE,
   };
 }
 

@@ -208,7 +208,7 @@ function planItems(plan: Plan, state: SagaState, node: StepNode, count: number):
   const items = itemsOf(state.steps, node.name);
   const room = plan.roomFor(node, items.activeBefore(count));
   // What waits for a slot is made due by the store.
-  const rests = !plan.lost && node.sharedConcurrency !== undefined;
+  const rests = !plan.lost && node.limit !== undefined;
   if (rests && items.has(KIND.queued)) plan.rest(undefined);
   items.search(
     count,

@@ -5,7 +5,7 @@ import type { SagaEvent } from './saga-event.js';
 import { INITIAL, type SagaState, stepState } from './saga-state.js';
 
 const graph = graphOf(
-  stepOf('ship', { forEach: () => [], concurrency: 2 }),
+  stepOf('ship', { forEach: () => [], itemsAtOnce: 2 }),
   stepOf('mail', { after: ['ship'], compensate: undefined }),
 );
 
@@ -23,7 +23,7 @@ const expanded = (count: number): SagaEvent => ({
 });
 
 describe('the items of a fan-out', () => {
-  it('run no more at once than its concurrency', () => {
+  it('run no more at once than itemsAtOnce', () => {
     const first = after([expanded(5)]);
     expect(due(first)).toEqual(['ship[0]', 'ship[1]']);
     const full = after([started('ship[0]'), started('ship[1]')], first);

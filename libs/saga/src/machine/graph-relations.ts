@@ -34,7 +34,7 @@ export function relationsOf(graph: SagaGraph): Relations {
       hasSubSagas: nodes.some(startsSaga),
       hasWaits: nodes.some(({ wait, compensationReply }) => (wait ?? compensationReply) !== undefined),
       hasApprovals: nodes.some(({ kind }) => kind === 'approval'),
-      hasSlots: nodes.some((node) => node.sharedConcurrency !== undefined),
+      hasSlots: nodes.some((node) => node.limit !== undefined),
       pivots: nodes.filter((node) => node.pivot).map((node) => node.name),
       savepoints: nodes.filter((node) => node.savepoint).map((node) => node.name),
       firstSteps: nodes.flatMap(({ name, after }) => (after.length === 0 ? name : [])).join(', '),

@@ -161,7 +161,7 @@ describe('an optional step', () => {
 
   it('with items undoes those that completed when one fails, and the others do not begin', () => {
     const graph = graphOf(
-      stepOf('ship', { ...optional, forEach: () => [], concurrency: 2 }),
+      stepOf('ship', { ...optional, forEach: () => [], itemsAtOnce: 2 }),
       stepOf('labels', { after: ['ship'] }),
     );
     const [first, second] = [itemKey('ship', 0), itemKey('ship', 1)];

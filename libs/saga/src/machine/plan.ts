@@ -67,8 +67,8 @@ export class Plan {
     readonly lost = false,
   ) {}
 
-  roomFor({ concurrency }: StepNode, active: number): Room {
-    return new Room(this.lost ? concurrency : concurrency - active, this.lost);
+  roomFor({ itemsAtOnce }: StepNode, active: number): Room {
+    return new Room(this.lost ? itemsAtOnce : itemsAtOnce - active, this.lost);
   }
 
   /** Has this time come? If not, it is one to look again. */

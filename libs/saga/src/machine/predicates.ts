@@ -94,7 +94,7 @@ export function isReady(state: SagaState, node: StepNode, step: StepState): bool
 
 /** Whether the step waits for a slot of its limit over all sagas. The class may have none any more: then it begins. */
 export function isQueued(node: StepNode, step: StepState): boolean {
-  return node.sharedConcurrency !== undefined && awaitsSlot(step);
+  return node.limit !== undefined && awaitsSlot(step);
 }
 
 /** Only steps that have not begun, wait for another attempt, or were lost in progress begin; none while compensating. */

@@ -106,7 +106,7 @@ export class StepState {
   /** The key of that limit; it counts together with `permit` only. Undefined: it has none. */
   readonly limitKey?: string;
   /**
-   * The wait for a slot of the step's `concurrency`; it counts while the step is `waiting` only. Undefined: it does not
+   * The wait for a slot of the step's `limit`; it counts while the step is `waiting` only. Undefined: it does not
    * wait.
    */
   readonly slot?: SlotWait;

@@ -5,8 +5,8 @@ import { evolve } from './evolve.js';
 import type { SagaEvent } from './saga-event.js';
 import { INITIAL, type SagaState, stepState } from './saga-state.js';
 
-const sharedConcurrency: StepNode['sharedConcurrency'] = { count: 2 };
-const graph = sequenceOf(stepOf('before'), stepOf('work', { sharedConcurrency }));
+const limit: StepNode['limit'] = { count: 2 };
+const graph = sequenceOf(stepOf('before'), stepOf('work', { limit }));
 const begun = after(graph, INITIAL, { type: 'step-started', step: 'before' }, done('before'));
 const queued = after(graph, begun, { type: 'slot-awaited', step: 'work', key: 'a', now: 7 });
 const failed = {
@@ -66,7 +66,7 @@ describe('a step that waits for a slot', () => {
   test('cannot wait for one if it has no limit, or runs at most once and its start is recorded', () => {
     const plain = graphOf(stepOf('work'));
     expect(evolve(plain, INITIAL, { type: 'slot-awaited', step: 'work', now: 1 })).toBe(INITIAL);
-    const once = graphOf(stepOf('work', { idempotent: false, probe: 'ask', sharedConcurrency }));
+    const once = graphOf(stepOf('work', { idempotent: false, probe: 'ask', limit }));
     const started = after(
       once,
       INITIAL,
@@ -78,7 +78,7 @@ describe('a step that waits for a slot', () => {
 });
 
 describe('items that wait for slots', () => {
-  const items = graphOf(stepOf('work', { forEach: () => [], concurrency: 2, sharedConcurrency }));
+  const items = graphOf(stepOf('work', { forEach: () => [], itemsAtOnce: 2, limit }));
   const fanned = after(items, INITIAL, {
     type: 'fan-out-started',
     step: 'work',
@@ -105,9 +105,7 @@ describe('items that wait for slots', () => {
   });
 
   test('do not wait if their step was dropped while the store was asked', () => {
-    const optional = graphOf(
-      stepOf('work', { forEach: () => [], concurrency: 2, sharedConcurrency, optional: true }),
-    );
+    const optional = graphOf(stepOf('work', { forEach: () => [], itemsAtOnce: 2, limit, optional: true }));
     const dropped = after(
       optional,
       fanned,
@@ -118,7 +116,7 @@ describe('items that wait for slots', () => {
   });
 
   test('all begin if the class has no limit any more', () => {
-    const without = graphOf(stepOf('work', { forEach: () => [], concurrency: 4 }));
+    const without = graphOf(stepOf('work', { forEach: () => [], itemsAtOnce: 4 }));
     const both = after(
       items,
       fanned,

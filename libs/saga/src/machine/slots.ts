@@ -5,7 +5,7 @@ import { awaitsSlot, type SagaState, stepState } from './saga-state.js';
 import { withStep } from './step-changes.js';
 
 /**
- * As many attempts of the step are in progress as its `concurrency` allows. It waits, without a worker, until the store
+ * As many attempts of the step are in progress as its `limit` allows. It waits, without a worker, until the store
  * makes the saga due. That it got a slot is not recorded: it is the lease's, and a lost worker's slots are free.
  */
 export function slotAwaited(
@@ -14,7 +14,7 @@ export function slotAwaited(
   { step, key, now }: EventOf<'slot-awaited'>,
 ): SagaState {
   const { status, slot } = stepState(state, step);
-  const waits = nodeOf(graph, step).sharedConcurrency !== undefined && slot === undefined;
+  const waits = nodeOf(graph, step).limit !== undefined && slot === undefined;
   // What a transaction has stored while the store was asked may have dropped it.
   if (!waits || isDropped(stepState(state, stepOfKey(step)))) return state;
   // At most once: what is recorded as running may have taken effect.

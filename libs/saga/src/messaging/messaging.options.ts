@@ -77,8 +77,8 @@ export interface SagaMessagingModuleOptions {
 export interface RelayOptions {
   /** The number of messages in a batch. Default: 1,000. */
   batch?: number;
-  /** The number of concurrent batches. Default: 8. */
-  concurrency?: number;
+  /** The maximum number of batches that are sent at once. Default: 8. */
+  batchesAtOnce?: number;
   /**
    * How long the relay's lease on messages lasts, after which another relay may send them. The relay renews it.
    * Default: `'30s'`.
@@ -131,7 +131,7 @@ const RELAY_RETRY = {
 } satisfies OptionTable<RelayOptions['retry']>;
 const RELAY_OPTIONS = {
   batch: withDefault(kind.count(1, LARGEST_BATCH), 1_000),
-  concurrency: withDefault(kind.count(), 8),
+  batchesAtOnce: withDefault(kind.count(), 8),
   lease: withDefault(leaseTime, '30s'),
   pollInterval: withDefault(pollTime, '1s'),
   sendTimeout: withDefault(kind.duration({ least: 1, longest: LONGEST_TIMER }), '30s'),

@@ -54,12 +54,12 @@ function link(one, picked) {
 /** @param {(step: string) => Node} pauseButton */
 function definition(saga, pauseButton) {
   const { name, version, timeout, onFailure, locked, lockMode, steps, mermaid } = saga;
-  const { concurrency, concurrencyKeyed, rateLimit } = saga;
+  const { limit, rateLimit } = saga;
   const facts = [
     timeout !== undefined && `within ${duration(timeout)}`,
     onFailure === 'suspend' && 'suspends on failure',
     locked && `one saga at a time per lock key${lockMode === 'reject' ? ', others are rejected' : ''}`,
-    concurrency !== undefined && `${concurrency} at once${concurrencyKeyed ? ' per key' : ''}`,
+    limit && `${limit.count} at once${limit.keyed ? ' per key' : ''}`,
     rateLimit &&
       `${rateLimit.count} begin per ${duration(rateLimit.per)}${rateLimit.keyed ? ', for each key' : ''}`,
   ].filter(Boolean);
@@ -96,7 +96,7 @@ function stepRow(step, pauseButton) {
 }
 
 function whatItIs(step) {
-  const { delay, sharedConcurrency: shared, rateLimit } = step;
+  const { delay, limit, rateLimit } = step;
   return [
     kindText(step),
     step.conditional && 'conditional',
@@ -107,7 +107,7 @@ function whatItIs(step) {
     step.transactional && 'transactional',
     step.idempotent === false && 'at most once',
     delay && `after ${duration(delay)}`,
-    shared && `${shared.count} at once in all sagas${shared.keyed ? ', for each key' : ''}`,
+    limit && `${limit.count} at once in all sagas${limit.keyed ? ', for each key' : ''}`,
     rateLimit &&
       `${rateLimit.count} per ${duration(rateLimit.per)}${rateLimit.keyed ? ', for each key' : ''}`,
   ]

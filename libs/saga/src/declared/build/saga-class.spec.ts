@@ -28,7 +28,7 @@ timeout: 1h
 sla: 10m
 onFailure: suspend
 lockKey: input.id
-concurrency: 5
+limit: 5
 retention: 30d
 redact: [card.number]
 retry: { attempts: 7 }
@@ -40,9 +40,9 @@ steps:
     compensateOnFailure: true
     timeout: 5s
     rateLimit: { count: 10, per: 1s }
-    concurrency: { count: 4 }
+    limit: { count: 4 }
   charge: { after: [], exec: { command: [charge] }, idempotent: false, probe: { exec: { command: [ask] } } }
-  ship: { after: [reserve, charge], join: any, http: { url: "http://ship/" }, forEach: input.lines, concurrency: 2 }
+  ship: { after: [reserve, charge], join: any, http: { url: "http://ship/" }, forEach: input.lines, itemsAtOnce: 2 }
   paid: { waitFor: { signal: payment-reply, timeout: 15m }, savepoint: { attempts: 3 }, delay: 1m }
   approve: { approval: { timeout: 3d }, when: "input.amount > 1000", pivot: true }
   book: { handler: { name: ledger.book, version: 2 } }
@@ -61,7 +61,7 @@ steps:
       },
       ...{
         lockKey: () => 'x',
-        concurrency: 5,
+        limit: 5,
         retention: '30d',
         redact: ['card.number'],
         retry: { attempts: 7 },
@@ -74,7 +74,7 @@ steps:
           compensationRetry: { attempts: 20 },
           compensateOnFailure: true,
         },
-        ...{ timeout: '5s', rateLimit: { count: 10, per: '1s' }, concurrency: { count: 4 } },
+        ...{ timeout: '5s', rateLimit: { count: 10, per: '1s' }, limit: { count: 4 } },
       })
       reserve() {}
       'reserve.compensate'() {}
@@ -83,7 +83,7 @@ steps:
       'charge.probe'() {
         return 'unknown' as const;
       }
-      @Step({ after: ['reserve', 'charge'], join: 'any', forEach: () => [], concurrency: 2, timeout: '30s' })
+      @Step({ after: ['reserve', 'charge'], join: 'any', forEach: () => [], itemsAtOnce: 2, timeout: '30s' })
       ship() {}
       @WaitFor({ signal: 'payment-reply', timeout: '15m', savepoint: { attempts: 3 }, delay: '1m' })
       paid(_ctx: StepContext, _payload: unknown) {}

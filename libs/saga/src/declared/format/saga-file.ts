@@ -1,6 +1,6 @@
 import type { SagaOptions } from '../../definition/options/saga-options.js';
 import type { ScheduleOptions } from '../../definition/options/schedule-options.js';
-import type { RateLimit, SagaRateLimit, StepConcurrency } from '../../definition/options/limit-options.js';
+import type { RateLimit, SagaRateLimit, StepLimit } from '../../definition/options/limit-options.js';
 import type { StepOptions } from '../../definition/options/step-options.js';
 import type { Duration } from '../../definition/options/duration.js';
 import type { Expression } from '../expression/expression.js';
@@ -55,7 +55,7 @@ export interface StepFile
       | 'delay'
       | 'compensate'
       | 'forEach'
-      | 'concurrency'
+      | 'limit'
       | 'probe'
       | 'rateLimit'
       | 'heartbeat'
@@ -68,7 +68,7 @@ export interface StepFile
   /** A JSON Schema. */
   readonly resultSchema?: object | boolean;
   readonly forEach?: Expression;
-  readonly concurrency?: number | Omit<StepConcurrency, 'key'>;
+  readonly limit?: number | Omit<StepLimit, 'key'>;
   readonly probe?: CallFile;
   readonly rateLimit?: Omit<RateLimit, 'key'>;
 }

@@ -1,4 +1,4 @@
-import { RATE_LIMIT, SAGA_RATE_LIMIT, STEP_CONCURRENCY } from '../../definition/options/limit-options.js';
+import { RATE_LIMIT, SAGA_RATE_LIMIT, STEP_LIMIT } from '../../definition/options/limit-options.js';
 import { RETRY_POLICY } from '../../definition/options/retry-policy.js';
 import { SAGA_DECORATOR_OPTIONS } from '../../definition/options/saga-options.js';
 import { SCHEDULE_OPTIONS } from '../../definition/options/schedule-options.js';
@@ -79,8 +79,8 @@ const RESULT_SCHEMA = optionalKey(
   'A JSON Schema that the result must satisfy, of each item with forEach. Default: none.',
 );
 
-const SHARED = objectOf(
-  fieldsOf(STEP_CONCURRENCY, { count: 'The number of attempts, over all sagas.', key: false }),
+const LIMIT = objectOf(
+  fieldsOf(STEP_LIMIT, { count: 'The number of attempts, over all sagas.', key: false }),
 );
 const RATE = objectOf(
   fieldsOf(RATE_LIMIT, { count: 'The number of attempts.', per: 'The length of the window.', key: false }),
@@ -96,9 +96,10 @@ const WORK: Fields = {
       expression(CONDITION_SCOPE),
       'A list: the step runs once per item, which is named item, with index.',
     ),
-    concurrency: optionalKey(
-      eitherOf(COUNT, SHARED),
-      'The maximum number of items that run at once, default 10; or of attempts over all sagas and processes.',
+    itemsAtOnce: 'The maximum number of items of a saga that run at once. It requires forEach. Default: 10.',
+    limit: optionalKey(
+      eitherOf(COUNT, LIMIT),
+      'The maximum number of attempts that are in progress at once, over all sagas and processes. Default: no limit.',
     ),
     idempotent: 'false: at most once; an interrupted step never runs again. Default: true.',
     compensateOnFailure: 'Whether to compensate the step also if it failed. Default: false.',
@@ -227,7 +228,7 @@ export const SAGA_FIELDS = {
       'The key of a semantic lock: only one saga with the same key is active at a time. Default: none.',
     ),
     lockMode: false,
-    concurrency: optionalKey(
+    limit: optionalKey(
       COUNT,
       'The maximum number of sagas of this name that run at once. Default: no limit.',
     ),

@@ -46,7 +46,7 @@ describe('the saga of a handler', () => {
         'stock.reserve',
         {
           version: 3,
-          concurrency: 5,
+          limit: 5,
           timeout: '2s',
           transactional: true,
           retry: { attempts: 7 },
@@ -55,7 +55,7 @@ describe('the saga of a handler', () => {
       ]),
       { retry: { attempts: 4 }, compensationRetry: { attempts: 6 } },
     );
-    expect(handler!.graph).toMatchObject({ version: 3, concurrency: 5 });
+    expect(handler!.graph).toMatchObject({ version: 3, limit: { count: 5 } });
     expect(handler!.graph.steps.get('stock.reserve')).toMatchObject({
       timeout: 2_000,
       transactional: true,
@@ -123,7 +123,7 @@ describe('a wrong handler is refused, naming the class, the handler and the fix'
       ['a', { transactional: true, idempotent: false }],
       `${WHERE}a transactional step already takes effect exactly once`,
     ],
-    ['a concurrency', ['a', { concurrency: 0 }], `${WHERE}concurrency is 0`],
+    ['a limit', ['a', { limit: 0 }], `${WHERE}limit is 0`],
     [
       'the name of its compensation',
       ['undo', { compensate: 'undo' }],

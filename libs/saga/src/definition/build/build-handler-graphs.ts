@@ -49,7 +49,7 @@ function readHandler(
   report: Report,
 ): SagaGraph {
   const reader = new OptionReader(report, '', '@StepHandler has the ');
-  const { version, concurrency, redact, ...own } = reader.read(STEP_HANDLER_OPTIONS, given);
+  const { version, limit, redact, ...own } = reader.read(STEP_HANDLER_OPTIONS, given);
   checkHandler('@StepHandler', name, report);
   const node = nodeOfOptions(
     method,
@@ -60,7 +60,13 @@ function readHandler(
   );
   if (name === node.compensate || name === node.probe)
     report(`it names a method that is also called '${name}'`, 'give the method another name');
-  const saga = { name: handlerSaga(name), version, onFailure: 'compensate', concurrency, redact } as const;
+  const saga = {
+    name: handlerSaga(name),
+    version,
+    onFailure: 'compensate',
+    limit: limit === undefined ? undefined : { count: limit },
+    redact,
+  } as const;
   const graph = linkedGraph(saga, [{ ...node, name }]);
   for (const { problem, fix } of analyzeGraph(graph)) report(problem, fix);
   return graph;

@@ -5,13 +5,17 @@ describe('the graph’s own options', () => {
   it('are by default none, and to compensate', () => {
     const graph = buildSagaGraph(sagaOf({ pay: {} }));
     expect(graph).toMatchObject({ onFailure: 'compensate' });
-    const { timeout, lockKey, concurrency, input } = graph;
-    expect([timeout, lockKey, concurrency, input]).toEqual([undefined, undefined, undefined, undefined]);
+    const { timeout, lockKey, limit, input } = graph;
+    expect([timeout, lockKey, limit, input]).toEqual([undefined, undefined, undefined, undefined]);
   });
 
   it('are what the saga says', () => {
-    const options = { timeout: '1h', onFailure: 'suspend', lockKey: () => 'key', concurrency: 3 };
-    expect(buildSagaGraph(sagaOf({ pay: {} }, options))).toMatchObject({ ...options, timeout: 3_600_000 });
+    const options = { timeout: '1h', onFailure: 'suspend', lockKey: () => 'key', limit: 3 };
+    expect(buildSagaGraph(sagaOf({ pay: {} }, options))).toMatchObject({
+      ...options,
+      timeout: 3_600_000,
+      limit: { count: 3 },
+    });
   });
 
   it('say what the input has to be: a class, or a Standard Schema, which may be a function or a class itself', () => {
@@ -107,20 +111,16 @@ describe('the graph’s own options', () => {
       /@Saga redact is .*'card..number'.*; give an array of field paths/,
     ],
     ['redacted by a number', { redact: [1] }, /@Saga redact is \[ 1 \]; give an array of field paths/],
-    [
-      'none of a key at once',
-      { concurrency: { count: 0 } },
-      /concurrency\.count is 0; give a whole number from 1/,
-    ],
+    ['none of a key at once', { limit: { count: 0 } }, /limit\.count is 0; give a whole number from 1/],
     [
       'of a key that is no function',
-      { concurrency: { count: 1, key: 'tenant' } },
-      /@Saga concurrency\.key is 'tenant'; give a function/,
+      { limit: { count: 1, key: 'tenant' } },
+      /@Saga limit\.key is 'tenant'; give a function/,
     ],
     [
       'limited by an unknown option',
-      { concurrency: { count: 1, per: '1s' } },
-      /unknown option 'concurrency\.per'. The options are: count, key/,
+      { limit: { count: 1, per: '1s' } },
+      /unknown option 'limit\.per'. The options are: count, key/,
     ],
     [
       'rejecting without a lock',
@@ -132,9 +132,9 @@ describe('the graph’s own options', () => {
       { lockKey: () => 'a', lockMode: 'wait' },
       /@Saga lockMode is 'wait'; give 'queue' or/,
     ],
-    ['none at once', { concurrency: 0 }, /@Saga concurrency is 0; give a whole number from 1/],
-    ['a part of one at once', { concurrency: 1.5 }, /@Saga concurrency is 1.5; give a whole number from 1/],
-    ['endlessly many at once', { concurrency: Infinity }, /@Saga concurrency is Infinity; give a whole/],
+    ['none at once', { limit: 0 }, /@Saga limit is 0; give a whole number from 1/],
+    ['a part of one at once', { limit: 1.5 }, /@Saga limit is 1.5; give a whole number from 1/],
+    ['endlessly many at once', { limit: Infinity }, /@Saga limit is Infinity; give a whole/],
   ])('are never %s', (_, options, fix) => {
     expect(problemsOf(sagaOf({ pay: {} }, options))).toMatch(fix);
   });

@@ -19,14 +19,13 @@ export function readSaga(
   const reader = new OptionReader(report, '@Saga ', '@Saga has the ');
   const { retry, compensationRetry, ...read } = reader.read(SAGA_DECORATOR_OPTIONS, given);
   const { name = defaultSagaName(saga), upgradeFrom, timeout, sla, schedule, ...others } = read;
-  const { lockMode, concurrency, ...options } = others;
+  const { lockMode, ...options } = others;
   const { version, lockKey } = options;
   checkName(name, report);
   if (SagaMetadata.stepsOf(saga).length === 0)
     report('it has no steps', 'decorate at least one method with @Step()');
   if (lockMode !== undefined && lockKey === undefined)
     report('@Saga lockMode needs a lock', 'add lockKey, or remove lockMode');
-  const limit = typeof concurrency === 'object' ? concurrency : { count: concurrency, key: undefined };
   const own = {
     ...options,
     name,
@@ -37,8 +36,6 @@ export function readSaga(
     slaOf: typeof sla === 'function' ? sla : undefined,
     schedule: schedule && readSchedule(schedule, lockKey !== undefined, report),
     rejectsWhileLocked: lockMode === 'reject' ? (true as const) : undefined,
-    concurrency: limit.count,
-    limitKey: limit.key,
   };
   return { own, policies: { retry, compensationRetry } };
 }

@@ -37,7 +37,7 @@ describe('the edges of a graph', () => {
 });
 
 describe('the node of a step', () => {
-  const plain = { kind: 'step', join: 'all', concurrency: 10, pivot: false, optional: false };
+  const plain = { kind: 'step', join: 'all', itemsAtOnce: 10, pivot: false, optional: false };
 
   it('has the documented defaults', () => {
     const found = node(sagaOf({ pay: {} }), 'pay');
@@ -57,7 +57,7 @@ describe('the node of a step', () => {
     const pay = {
       when,
       forEach,
-      concurrency: 3,
+      itemsAtOnce: 3,
       delay: '5s',
       probe: 'look',
       rateLimit: { count: 10, per: '1s' },
@@ -69,16 +69,16 @@ describe('the node of a step', () => {
     });
   });
 
-  it('has a concurrency over all sagas, which bounds the items of each saga as well, unless each has a key', () => {
+  it('has a limit over all sagas, which bounds the items of each saga as well, unless each has a key', () => {
     const key = () => 'a';
-    const nodeOf = (concurrency: StepOptions['concurrency']) => node(sagaOf({ pay: { concurrency } }), 'pay');
-    expect(nodeOf({ count: 3 })).toMatchObject({ concurrency: 3, sharedConcurrency: { count: 3 } });
-    expect(nodeOf({ count: 30 })).toMatchObject({ concurrency: 10, sharedConcurrency: { count: 30 } });
-    expect(nodeOf({ count: 3, key })).toMatchObject({
-      concurrency: 10,
-      sharedConcurrency: { count: 3, key },
-    });
-    expect(node(sagaOf({ pay: {} }), 'pay').sharedConcurrency).toBeUndefined();
+    const nodeOf = (limit: StepOptions['limit']) => node(sagaOf({ pay: { limit } }), 'pay');
+    expect(nodeOf({ count: 3 })).toMatchObject({ itemsAtOnce: 3, limit: { count: 3 } });
+    expect(nodeOf(3)).toMatchObject({ itemsAtOnce: 3, limit: { count: 3 } });
+    expect(nodeOf({ count: 30 })).toMatchObject({ itemsAtOnce: 10, limit: { count: 30 } });
+    expect(nodeOf({ count: 3, key })).toMatchObject({ itemsAtOnce: 10, limit: { count: 3, key } });
+    const both = { forEach: () => [], itemsAtOnce: 8, limit: 3 };
+    expect(node(sagaOf({ pay: both }), 'pay')).toMatchObject({ itemsAtOnce: 8, limit: { count: 3 } });
+    expect(node(sagaOf({ pay: {} }), 'pay').limit).toBeUndefined();
   });
 
   it('is the pivot if it says so', () => {
@@ -129,36 +129,33 @@ describe('an invalid position of a step in the graph', () => {
       /forEach cannot be a pivot; make the step after it/,
     ],
     [
-      'concurrency of nothing',
-      { concurrency: 2 },
-      /concurrency as a number limits .* forEach.*; give \{ count: 2 \} to limit the step over all sagas, add forEach/,
+      'items at once of nothing',
+      { itemsAtOnce: 2 },
+      /itemsAtOnce bounds the items of forEach.*; give limit: 2 to limit the step over all sagas, add forEach/,
+    ],
+    ['a limit of none', { limit: { count: 0 } }, /limit\.count is 0; give a whole/],
+    [
+      'a limit without a count',
+      { limit: { key: () => 'a' } },
+      /limit\.count is undefined; give a whole number/,
     ],
     [
-      'a concurrency over all sagas of none',
-      { concurrency: { count: 0 } },
-      /concurrency\.count is 0; give a whole/,
+      'a limit with a key that is no function',
+      { limit: { count: 1, key: 'tenant' } },
+      /limit\.key is 'tenant'; give a function/,
     ],
     [
-      'a concurrency over all sagas without a count',
-      { concurrency: { key: () => 'a' } },
-      /concurrency\.count is undefined; give a whole number/,
-    ],
-    [
-      'a concurrency with a key that is no function',
-      { concurrency: { count: 1, key: 'tenant' } },
-      /concurrency\.key is 'tenant'; give a function/,
-    ],
-    [
-      'a concurrency with an option that there is not',
-      { concurrency: { count: 1, per: '1s' } },
-      /unknown option 'concurrency\.per'/,
+      'a limit with an option that there is not',
+      { limit: { count: 1, per: '1s' } },
+      /unknown option 'limit\.per'/,
     ],
     [
       'no item at once',
-      { forEach: () => [], concurrency: 0 },
-      /concurrency is 0; give a whole number from 1/,
+      { forEach: () => [], itemsAtOnce: 0 },
+      /itemsAtOnce is 0; give a whole number from 1/,
     ],
-    ['half an item at once', { forEach: () => [], concurrency: 1.5 }, /concurrency is 1\.5/],
+    ['half an item at once', { forEach: () => [], itemsAtOnce: 1.5 }, /itemsAtOnce is 1\.5/],
+    ['a limit of none', { limit: 0 }, /limit is 0; give a whole number from 1/],
     ['a delay that is none', { delay: 'later' }, /delay: 'later' is not a duration; give milliseconds/],
     [
       'a probe that is missing',

@@ -28,7 +28,7 @@ const OPTIONS_OF = {
 /** The options of a step that has none. */
 export const NO_OPTIONS: NodeOptionsRead = new OptionReader(() => undefined).read(STEP_OPTIONS, {});
 /** The number of items of a fan-out that run at once by default. */
-const DEFAULT_CONCURRENCY = 10;
+const DEFAULT_ITEMS_AT_ONCE = 10;
 
 /** An at-most-once step is tried again only if it says so itself. */
 const AT_MOST_ONCE = resolveRetryPolicy({ attempts: 1 });
@@ -94,7 +94,7 @@ export function nodeOfOptions(
     retry: (retry ?? (idempotent ? inherited.retry : AT_MOST_ONCE))!,
     compensationRetry: (compensationRetry ?? inherited.compensationRetry)!,
     timeout: options.timeout as number | undefined,
-    ...concurrencyOf(options),
+    itemsAtOnce: options.itemsAtOnce ?? defaultItemsAtOnce(options),
     // No wait is no state of waiting.
     delay: typeof delay === 'number' && delay > 0 ? delay : undefined,
     delayOf: typeof delay === 'function' ? delay : undefined,
@@ -102,17 +102,9 @@ export function nodeOfOptions(
   };
 }
 
-/** How many items of one saga run at once, and how many attempts of all sagas. */
-function concurrencyOf({
-  concurrency = DEFAULT_CONCURRENCY,
-}: NodeOptionsRead): Pick<UnlinkedStep, 'concurrency' | 'sharedConcurrency'> {
-  if (typeof concurrency === 'number') return { concurrency };
-  const { count, key } = concurrency;
-  return {
-    // Items of one saga that could not run at the same time need not wait beside each other.
-    concurrency: key ? DEFAULT_CONCURRENCY : Math.min(count, DEFAULT_CONCURRENCY),
-    sharedConcurrency: { count, ...(key && { key }) },
-  };
+/** Items of one saga that could not run at the same time need not wait beside each other. */
+function defaultItemsAtOnce({ limit }: NodeOptionsRead): number {
+  return limit && !limit.key ? Math.min(limit.count, DEFAULT_ITEMS_AT_ONCE) : DEFAULT_ITEMS_AT_ONCE;
 }
 
 function checkHeartbeat({ heartbeat, timeout, transactional }: NodeOptionsRead, report: Report): void {
@@ -223,10 +215,10 @@ function checkCombinations(options: NodeOptionsRead, report: Report): void {
       'remove onFailure, or make a step after it the pivot',
     );
   }
-  if (typeof options.concurrency === 'number' && options.forEach === undefined) {
+  if (options.itemsAtOnce !== undefined && options.forEach === undefined) {
     report(
-      'concurrency as a number limits the items of forEach, which this step does not have',
-      `give { count: ${options.concurrency} } to limit the step over all sagas, add forEach, or remove concurrency`,
+      'itemsAtOnce bounds the items of forEach, which this step does not have',
+      `give limit: ${options.itemsAtOnce} to limit the step over all sagas, add forEach, or remove itemsAtOnce`,
     );
   }
 }

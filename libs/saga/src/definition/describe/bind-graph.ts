@@ -84,7 +84,7 @@ function policiesOfGone(step: StepRecord, heir: StepNode | undefined) {
     transactional: heir?.transactional ?? step.transactional ?? false,
     idempotent: heir?.idempotent ?? true,
     compensateOnFailure: heir?.compensateOnFailure ?? false,
-    concurrency: heir?.concurrency ?? 1,
+    itemsAtOnce: heir?.itemsAtOnce ?? 1,
     optional: heir?.optional ?? false,
     compensationTimeout: heir?.compensationTimeout,
   };

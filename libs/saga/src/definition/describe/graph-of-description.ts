@@ -17,14 +17,14 @@ import type { StandardSchema } from '../types/standard-schema.js';
  * it has everything that a saga's state is decided by. Its functions are there, and cannot be called.
  */
 export function graphOfDescription(description: SagaDescription): SagaGraph {
-  const { name, version, timeout, sla, onFailure, concurrency, redact, rateLimit, schedule } = description;
+  const { name, version, timeout, sla, onFailure, redact, limit, rateLimit, schedule } = description;
   const own = {
-    ...{ name, version, timeout, sla, onFailure, concurrency, redact },
+    ...{ name, version, timeout, sla, onFailure, redact },
     timeoutOf: functionOf(description.timeoutComputed, 'timeout', name),
     slaOf: functionOf(description.slaComputed, 'sla', name),
     schedule: schedule && scheduleOf(schedule, name),
     input: description.inputChecked ? schemaNotHere(name) : undefined,
-    limitKey: functionOf(description.concurrencyKeyed, 'concurrency.key', name),
+    limit: limit && limitOf(limit, 'limit.key', name),
     rateLimit: rateLimit && limitOf(rateLimit, 'rateLimit.key', name),
     rejectsWhileLocked: description.lockMode && (true as const),
     lockKey: functionOf(description.locked, 'lockKey', name),
@@ -33,18 +33,18 @@ export function graphOfDescription(description: SagaDescription): SagaGraph {
 }
 
 function nodeOf(step: StepDescription): UnlinkedStep {
-  const { name, kind, after, join, delay, concurrency = 1, sharedConcurrency, rateLimit } = step;
+  const { name, kind, after, join, delay, itemsAtOnce = 1, limit, rateLimit } = step;
   const wait = waitOf(step);
   return {
     ...optionsOfNode(step),
-    ...{ name, kind, after, join, delay, concurrency, wait },
+    ...{ name, kind, after, join, delay, itemsAtOnce, wait },
     compensate: step.compensation,
     retry: policyOf(step.retry),
     compensationRetry: policyOf(step.compensationRetry),
     timeout: wait ? undefined : step.timeout,
     when: functionOf(step.conditional, 'when', name),
     forEach: functionOf(step.forEach, 'forEach', name),
-    sharedConcurrency: sharedConcurrency && limitOf(sharedConcurrency, 'concurrency.key', name),
+    limit: limit && limitOf(limit, 'limit.key', name),
     delayOf: functionOf(step.delayComputed, 'delay', name),
     optional: step.onFailure === 'continue',
     rateLimit: rateLimit && limitOf(rateLimit, 'rateLimit.key', name),

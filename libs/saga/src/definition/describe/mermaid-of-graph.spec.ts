@@ -77,7 +77,7 @@ flowchart TD
   it.each<[string, Parameters<typeof stepOf>[1], string]>([
     ['a plain step', {}, 'a["a"]'],
     ['a savepoint', { savepoint: { attempts: 3 } }, 'a[("a<br/>savepoint, 3 attempts")]'],
-    ['a fan-out', { forEach: () => [], concurrency: 4 }, 'a[/"a<br/>for each item, 4 at once"\\]'],
+    ['a fan-out', { forEach: () => [], itemsAtOnce: 4 }, 'a[/"a<br/>for each item, 4 at once"\\]'],
     ['a delay', { delay: 90_061_001 }, 'a["a<br/>waits 1d 1h 1m 1s 1ms"]'],
     ['no delay', { delay: 0 }, 'a["a"]'],
     ['a probe', { probe: 'ask' }, 'a["a<br/>probe: ask"]'],

@@ -70,7 +70,7 @@ function labelOf(step: StepDescription): string {
     [Boolean(step.delayComputed), 'waits until a computed time'],
     [step.conditional, 'conditional'],
     [step.onFailure === 'continue', 'optional'],
-    [step.forEach, `for each item, ${step.concurrency} at once`],
+    [step.forEach, `for each item, ${step.itemsAtOnce} at once`],
     [!step.idempotent, 'at most once'],
     [step.savepoint !== undefined, `savepoint, ${step.savepoint?.attempts} attempts`],
     [step.pivot, 'pivot'],

@@ -87,16 +87,16 @@ describe('the description of a graph', () => {
   });
 
   it('shows functions as their being there', () => {
-    const graph = graphOf(stepOf('a', { when: () => true, forEach: () => [], concurrency: 3 }), stepOf('b'));
-    expect(stepDescription(graph, 'a')).toMatchObject({ conditional: true, forEach: true, concurrency: 3 });
+    const graph = graphOf(stepOf('a', { when: () => true, forEach: () => [], itemsAtOnce: 3 }), stepOf('b'));
+    expect(stepDescription(graph, 'a')).toMatchObject({ conditional: true, forEach: true, itemsAtOnce: 3 });
     expect(stepDescription(graph, 'b')).toMatchObject({ conditional: false, forEach: false });
-    expect(stepDescription(graph, 'b')).not.toHaveProperty('concurrency');
+    expect(stepDescription(graph, 'b')).not.toHaveProperty('itemsAtOnce');
     expect(descriptionOf({ ...graph, lockKey: () => '' }).locked).toBe(true);
     expect(descriptionOf(graph).locked).toBe(false);
     expect(descriptionOf({ ...graph, input: class {} }).inputChecked).toBe(true);
     expect(descriptionOf(graph).inputChecked).toBe(false);
-    expect(descriptionOf({ ...graph, concurrency: 4 }).concurrency).toBe(4);
-    expect(descriptionOf(graph)).not.toHaveProperty('concurrency');
+    expect(descriptionOf({ ...graph, limit: { count: 4 } }).limit).toEqual({ count: 4 });
+    expect(descriptionOf(graph)).not.toHaveProperty('limit');
   });
 
   it('is the same whatever the durability: that is no part of what an instance goes by', () => {

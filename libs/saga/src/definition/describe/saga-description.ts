@@ -37,10 +37,8 @@ export interface SagaDescription {
   readonly lockMode?: 'reject';
   /** Has an `input`: what an instance is started with is checked by its class. */
   readonly inputChecked: boolean;
-  /** Instances advanced at once, across all processes; absent: no limit. */
-  readonly concurrency?: number;
-  /** That limit is of each key by itself. Absent: it is of the name, or there is none. */
-  readonly concurrencyKeyed?: true;
+  /** At most so many instances are advanced at once, across all processes; absent: no limit. */
+  readonly limit?: LimitDescription;
   /** At most so many sagas begin within `per` milliseconds; absent: no limit. */
   readonly rateLimit?: RateLimitDescription;
   /** In an order in which every step comes after those that it waits for. */
@@ -72,9 +70,9 @@ export interface StepDescription {
   /** Runs once per item. */
   readonly forEach: boolean;
   /** Items at once; only with `forEach`. */
-  readonly concurrency?: number;
+  readonly itemsAtOnce?: number;
   /** At most so many attempts are in progress, over all sagas and processes; absent: no limit. */
-  readonly sharedConcurrency?: LimitDescription;
+  readonly limit?: LimitDescription;
   /** Wait between being ready and beginning. */
   readonly delay?: number;
   /** The delay is computed from the input and the results. */
@@ -171,8 +169,7 @@ export function descriptionOf(graph: SagaGraph): SagaDescription {
     locked: graph.lockKey !== undefined,
     lockMode: graph.rejectsWhileLocked && 'reject',
     inputChecked: graph.input !== undefined,
-    concurrency: graph.concurrency,
-    concurrencyKeyed: graph.limitKey && true,
+    limit: graph.limit && limitOf(graph.limit),
     rateLimit: graph.rateLimit && limitOf(graph.rateLimit),
     steps,
     edges: steps.flatMap(({ name, after, join }) => after.map((from) => ({ from, to: name, join }))),
@@ -193,8 +190,8 @@ function stepDescriptionOf(node: StepNode): StepDescription {
     join: node.join,
     conditional: node.when !== undefined,
     forEach: node.forEach !== undefined,
-    concurrency: node.forEach && node.concurrency,
-    sharedConcurrency: node.sharedConcurrency && limitOf(node.sharedConcurrency),
+    itemsAtOnce: node.forEach && node.itemsAtOnce,
+    limit: node.limit && limitOf(node.limit),
     delay: node.delay,
     delayComputed: node.delayOf && true,
     timeoutComputed: node.wait?.timeoutOf && true,

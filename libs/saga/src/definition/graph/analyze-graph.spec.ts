@@ -19,7 +19,7 @@ function step(name: string, { any, ...options }: Options = {}): UnlinkedStep {
     kind: 'step',
     after: any ?? [],
     join: any ? 'any' : 'all',
-    concurrency: 10,
+    itemsAtOnce: 10,
     pivot: false,
     retry: RETRY,
     compensationRetry: RETRY,

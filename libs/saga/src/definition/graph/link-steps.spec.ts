@@ -10,7 +10,7 @@ function step(name: string, ...after: string[]): UnlinkedStep {
     name,
     kind: 'step',
     join: 'all',
-    concurrency: 10,
+    itemsAtOnce: 10,
     pivot: false,
     after,
     retry: RETRY,

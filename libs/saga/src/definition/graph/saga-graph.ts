@@ -4,7 +4,6 @@ import type { RemoteHandler } from '../options/handler-name.js';
 import type { ResolvedRetryPolicy } from '../options/retry-policy.js';
 import type { StartTimeOf, TimeOf } from '../options/time-of.js';
 import type { SagaSchedule } from '../options/schedule-options.js';
-import type { StartKeyOf, StepKeyOf } from '../options/limit-options.js';
 import type { OptionsOfNode } from '../options/step-options.js';
 import { APPROVAL_PREFIX } from '../options/signal-name.js';
 
@@ -28,9 +27,7 @@ export interface StepNode extends OptionsOfNode {
   /** Milliseconds per attempt. */
   readonly timeout?: number;
   /** Items at once. */
-  readonly concurrency: number;
-  /** At most `count` attempts are in progress, over all sagas and processes; of each key, if there is one. */
-  readonly sharedConcurrency?: { readonly count: number; readonly key?: StepKeyOf };
+  readonly itemsAtOnce: number;
   /** Milliseconds between being ready and beginning. */
   readonly delay?: number;
   /** In its place: returns it, or the time at which it begins, once it is ready. */
@@ -74,10 +71,6 @@ export interface SagaGraph extends OptionsOfGraph {
   readonly schedule?: SagaSchedule;
   /** A start is refused while another saga has the key. Undefined: the new saga waits. */
   readonly rejectsWhileLocked?: true;
-  /** Sagas of this name that are advanced at once, across all processes; of each key, if there is one. */
-  readonly concurrency?: number;
-  /** The key of that limit on concurrency, by which its sagas take turns. */
-  readonly limitKey?: StartKeyOf;
   /** In an order in which every step comes after those that it waits for. */
   readonly steps: ReadonlyMap<string, StepNode>;
 }

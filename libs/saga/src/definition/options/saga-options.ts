@@ -2,9 +2,9 @@ import type { Type } from '@nestjs/common';
 import type { Duration } from './duration.js';
 import {
   RATE_LIMIT_EXAMPLE,
-  SAGA_CONCURRENCY,
   SAGA_RATE_LIMIT,
-  type SagaConcurrency,
+  sagaLimit,
+  type SagaLimit,
   type SagaRateLimit,
 } from './limit-options.js';
 import * as kind from './kinds.js';
@@ -96,7 +96,7 @@ export interface SagaOptions {
    * a key with a million waiting sagas does not delay the first one of another. Default: no limit beyond the workers'
    * own.
    */
-  concurrency?: number | SagaConcurrency;
+  limit?: number | SagaLimit;
   /**
    * At most `count` sagas of this name, in all versions, begin their first step within any window of `per`, in all
    * processes together. The others wait without a worker, in the order in which workers took them up. With `key`, each
@@ -154,7 +154,7 @@ export const SAGA_DECORATOR_OPTIONS = {
   durability: withDefault(kind.oneOf('durable', 'relaxed'), 'durable'),
   lockKey: optional(kind.func<(input: unknown) => string>()),
   lockMode: optional(kind.oneOf('queue', 'reject')),
-  concurrency: optional(kind.orObject(kind.count(), kind.object(SAGA_CONCURRENCY, 'a whole number'))),
+  limit: optional(sagaLimit),
   rateLimit: optional(kind.object(SAGA_RATE_LIMIT, RATE_LIMIT_EXAMPLE)),
   retention: optional(
     kind.orFalse(kind.duration({ zero: 'would delete every saga as soon as it has ended' })),
@@ -165,4 +165,7 @@ export const SAGA_DECORATOR_OPTIONS = {
 type SagaOptionsRead = OptionsRead<typeof SAGA_DECORATOR_OPTIONS>;
 /** The options that the graph of a saga has as they are read: durations in milliseconds, and defaults. */
 export type OptionsOfGraph = Partial<Pick<SagaOptionsRead, 'durability'>> &
-  Pick<SagaOptionsRead, 'version' | 'input' | 'onFailure' | 'lockKey' | 'rateLimit' | 'retention' | 'redact'>;
+  Pick<
+    SagaOptionsRead,
+    'version' | 'input' | 'onFailure' | 'lockKey' | 'limit' | 'rateLimit' | 'retention' | 'redact'
+  >;

@@ -4,8 +4,8 @@ import {
   RATE_LIMIT,
   RATE_LIMIT_EXAMPLE,
   type RateLimit,
-  STEP_CONCURRENCY,
-  type StepConcurrency,
+  stepLimit,
+  type StepLimit,
 } from './limit-options.js';
 import * as kind from './kinds.js';
 import {
@@ -208,11 +208,16 @@ export interface StepOptions<
    */
   forEach?: ItemsOf<Item>;
   /**
-   * A whole number from 1: the maximum number of items of a saga that run at once, with `forEach`. `{ count, key? }`: the
-   * maximum number of attempts of this step, or of its items, in progress at once over all sagas and processes; with `key`,
-   * for each key. Other attempts wait in their order, without a worker. Default: 10 items, and no limit over all sagas.
+   * The maximum number of items of one saga that run at once, a whole number from 1. It requires `forEach`. Default: 10,
+   * or the `limit` of the step if that is lower and has no `key`.
    */
-  concurrency?: number | StepConcurrency;
+  itemsAtOnce?: number;
+  /**
+   * The maximum number of attempts of this step, or of its items, in progress at once, over all sagas and processes: a
+   * whole number from 1, or `{ count, key? }`. With `key`, each key has `count` of them. Other attempts wait in their
+   * order, without a worker. Default: no limit.
+   */
+  limit?: number | StepLimit;
   /**
    * A method of the class that determines an unknown outcome (after a timeout, UnknownOutcomeError, or an interrupted
    * at-most-once step). It returns `{ done: result }`, `'not-done'` or `'unknown'`. Default: none.
@@ -299,12 +304,8 @@ export const WORK_OPTIONS = {
   compensateOnFailure: no,
   compensationReply: optional(kind.object(COMPENSATION_REPLY, REPLY_EXAMPLE)),
   forEach: optional(kind.func<ItemsOf>()),
-  concurrency: optional(
-    kind.orObject(
-      kind.count(),
-      kind.object(STEP_CONCURRENCY, 'a whole number, or { count: 5, key: (ctx) => ctx.input.account }'),
-    ),
-  ),
+  itemsAtOnce: optional(kind.count()),
+  limit: optional(stepLimit),
   probe: optional(kind.anything<string>()),
   rateLimit: optional(kind.object(RATE_LIMIT, RATE_LIMIT_EXAMPLE)),
 } satisfies OptionTable<Omit<StepOptions, keyof SubSagaOptions>>;
@@ -316,7 +317,7 @@ const CONVERTED = [
   'join',
   'delay',
   'timeout',
-  'concurrency',
+  'itemsAtOnce',
   'onFailure',
   'retry',
   'compensationRetry',
@@ -371,9 +372,10 @@ export interface StepHandlerOptions<
    */
   version?: number;
   /**
-   * The maximum number of its calls that run at once, across all processes. Default: no limit beyond the workers' own.
+   * The maximum number of its calls that run at once, across all processes: a whole number from 1. Default: no limit
+   * beyond the workers' own.
    */
-  concurrency?: number;
+  limit?: number;
   /** Fields of the input and the result that operators never see, as in `@Saga({ redact })`. Default: none. */
   redact?: readonly string[];
 }
@@ -384,6 +386,6 @@ export const STEP_HANDLER_OPTIONS = {
     HandlerStepOption
   >),
   version: withDefault(kind.count(), 1),
-  concurrency: optional(kind.count()),
+  limit: optional(kind.count()),
   redact: optional(redactedPaths),
 } satisfies OptionTable<StepHandlerOptions>;

@@ -261,7 +261,7 @@ function notWaiting(saga: StoredSaga, step: string, isBusy: boolean, now: number
       : known.permit !== undefined
         ? 'it waits for its rate limit'
         : awaitsSlot(known)
-          ? 'it waits for a slot of its concurrency'
+          ? 'it waits for a slot of its limit'
           : `it is ${known.status}`;
   const others = rescheduleable(state).filter((other) => other !== step);
   const couldBe = `It could be: ${others.join(', ') || 'no step'}`;

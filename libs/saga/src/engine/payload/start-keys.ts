@@ -30,8 +30,8 @@ export async function lockKeyOf(graph: SagaGraph, input: string | undefined): Pr
  * @throws SagaValidationError when the saga's function throws, or gives no key
  */
 export function limitKeyOf(graph: SagaGraph, input: string | undefined): string | undefined {
-  const { limitKey } = graph;
-  return limitKey && keyOf(graph, 'concurrency.key', () => limitKey({ input: decodePayload(input) }));
+  const key = graph.limit?.key;
+  return key && keyOf(graph, 'limit.key', () => key({ input: decodePayload(input) }));
 }
 
 /**

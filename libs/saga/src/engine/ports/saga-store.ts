@@ -142,7 +142,7 @@ export interface ClaimBytes {
 
 export interface ClaimedSaga extends Pick<StoredSaga, 'name' | 'version'> {
   /** The maximum number of leased sagas of this name, over all versions. The same for all versions. */
-  readonly concurrency?: number;
+  readonly maxLeases?: number;
   /** That is the maximum of each key, and the keys take turns. */
   readonly keyed?: boolean;
 }
@@ -153,7 +153,7 @@ export interface Claim {
   readonly now: number;
   /**
    * When the next saga of these names is due, as far as is known now. In the past: a due saga was not taken, because of
-   * the limit or because another transaction had locked its row. If `concurrency` is used up, it is the end of the next
+   * the limit or because another transaction had locked its row. If `maxLeases` is used up, it is the end of the next
    * of those leases.
    */
   readonly nextDueAt?: number;
@@ -263,7 +263,7 @@ export interface StoredSummary
  * the data of the call (`refuses`), or the call may be repeated (`isOutage`); other errors are the caller's.
  */
 export interface SagaStore {
-  /** The slots of steps with a `concurrency` over all sagas. */
+  /** The slots of steps with a `limit`. */
   readonly stepSlots: StepSlotStore;
   /** Prepares the database for the first saga of this process, and stores nothing. Default: there is nothing to prepare. */
   prepare?(): Promise<void>;
@@ -285,7 +285,7 @@ export interface SagaStore {
    */
   transact(work: (transaction: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult>;
   /**
-   * Takes the most urgent due sagas without a valid lease. An expired lease that counts for a `concurrency` is lost
+   * Takes the most urgent due sagas without a valid lease. An expired lease that counts for a `limit` is lost
    * once another saga takes its slot. A claim that frees slots without using them announces them, if other sagas were
    * turned away.
    */

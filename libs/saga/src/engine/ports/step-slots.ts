@@ -32,7 +32,7 @@ export const SLOT_KEPT_MS = 10_000;
 export const SLOT_LOOKS = 100;
 
 /**
- * The slots of steps with a `concurrency` over all sagas. A slot counts while the saga is leased under the epoch that took
+ * The slots of steps with a `limit`. A slot counts while the saga is leased under the epoch that took
  * it: so the slots of a lost worker are free once another takes over, or a sweep finds that its lease has run out.
  */
 export interface StepSlotStore {

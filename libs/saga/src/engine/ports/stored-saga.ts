@@ -113,7 +113,7 @@ export interface StoredSaga {
    */
   readonly deadlock?: LockDeadlock;
   /**
-   * If it is loaded while it is due: the number of leases that count for the `concurrency` of its name, and of its key.
+   * If it is loaded while it is due: the number of leases that count for the `limit` of its name, and of its key.
    * Undefined: none.
    */
   readonly slotsTaken?: number;

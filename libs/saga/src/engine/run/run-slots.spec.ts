@@ -8,7 +8,7 @@ import { SLOT_KEPT_MS } from '../ports/step-slots.js';
 import { RunSlots } from './run-slots.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 
-const work = stepOf('work', { sharedConcurrency: { count: 1 } });
+const work = stepOf('work', { limit: { count: 1 } });
 const limited = graphOf(work, stepOf('other'));
 const waiting = evolve(limited, INITIAL, { type: 'slot-awaited', step: 'work', now: 0 });
 
@@ -91,8 +91,8 @@ describe('a saga that waits for a slot', () => {
     const items = graphOf(
       stepOf('work', {
         forEach: () => ['a', 'b', 'c'],
-        concurrency: 3,
-        sharedConcurrency: { count: 1 },
+        itemsAtOnce: 3,
+        limit: { count: 1 },
       }),
     );
     const slots = slotsOf(1);

@@ -55,7 +55,7 @@ export class RunSlots {
 
   /** Is this an attempt that has no slot yet? */
   needs({ kind, node, key }: Action): boolean {
-    return kind === 'run' && node.sharedConcurrency !== undefined && this.slots.get(key)?.isTaken !== true;
+    return kind === 'run' && node.limit !== undefined && this.slots.get(key)?.isTaken !== true;
   }
 
   /**
@@ -200,19 +200,19 @@ export class RunSlots {
   }
 
   private keyOf(action: Action): string | undefined {
-    const { key } = action.node.sharedConcurrency!;
-    return key && keyReturned(key(this.contextOf(action)), 'concurrency.key');
+    const { key } = action.node.limit!;
+    return key && keyReturned(key(this.contextOf(action)), 'limit.key');
   }
 
   private limitOf(step: string, key: string | undefined): SlotLimit {
     const name = stepOfKey(step);
-    const { count } = this.graph.steps.get(name)!.sharedConcurrency!;
+    const { count } = this.graph.steps.get(name)!.limit!;
     return { saga: this.graph.name, step: name, key, count };
   }
 
   private awaiting({ steps }: SagaState): (readonly [string, StepState])[] {
     const waits = ([key, step]: readonly [string, StepState]) =>
-      awaitsSlot(step) && this.graph.steps.get(stepOfKey(key))?.sharedConcurrency !== undefined;
+      awaitsSlot(step) && this.graph.steps.get(stepOfKey(key))?.limit !== undefined;
     return [...stepsOfKinds(steps, KIND.queued)].filter(waits);
   }
 }

@@ -11,7 +11,7 @@ const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 const SHORT_LEASE = 200;
 
 interface Given extends Partial<WorkerOptions> {
-  /** The `concurrency` of the saga. */
+  /** The `limit` of the saga. */
   readonly limit?: number;
   /** Milliseconds. */
   readonly lease?: number;
@@ -27,7 +27,7 @@ function scene() {
   const engines: SagaEngine[] = [];
 
   async function worker(name: string, { limit, lease = 30_000, ...options }: Given = {}) {
-    const graph = { ...graphOf(stepOf('book')), concurrency: limit };
+    const graph = { ...graphOf(stepOf('book')), limit: limit === undefined ? undefined : { count: limit } };
     const invoke = async (_: string, context: object) => {
       const { sagaId } = context as { sagaId: string };
       began.push(`${sagaId} ${name}`);
@@ -103,7 +103,7 @@ describe('sagas that find no slot', () => {
     expect(await holderOf(await start(here))).toBeUndefined();
   });
 
-  test('are left to the others if a saga of the worker has a concurrency', async () => {
+  test('are left to the others if a saga of the worker has a limit', async () => {
     const { worker, start, store1, holderOf, began } = given;
     const here = await worker('here', { limit: 5 });
     const ids = [await start(here), await start(here), await store1()];

@@ -59,9 +59,5 @@ export class SlotWatch {
 }
 
 function countsOf(steps: SagaGraph['steps']): LimitedSteps {
-  return new Map(
-    [...steps.values()].flatMap(({ name, sharedConcurrency }) =>
-      sharedConcurrency ? [[name, sharedConcurrency.count]] : [],
-    ),
-  );
+  return new Map([...steps.values()].flatMap(({ name, limit }) => (limit ? [[name, limit.count]] : [])));
 }

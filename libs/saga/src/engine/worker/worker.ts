@@ -2,7 +2,7 @@ import { sagaLabel } from '../../definition/graph/saga-graph.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
 import { Claimer, type ClaimingWorker } from './claimer.js';
 import type { Timer } from '../../shared/clock.js';
-import { type ConcurrencyLimit, concurrencyLimits } from '../ports/concurrency-limits.js';
+import { type LeaseLimit, leaseLimits } from '../ports/lease-limits.js';
 import { subjectOf } from '../ports/engine-log.js';
 import type { RunnableSaga } from '../ports/invoker.js';
 import { LeaseKeeper } from './lease-keeper.js';
@@ -31,8 +31,8 @@ const MOST_QUEUED = 32 * 2 ** 20;
 /** Claims due sagas, runs them in its slots, and gives them back. */
 export class Worker implements ClaimingWorker {
   private readonly sagas: ReadonlyMap<string, RunnableSaga>;
-  /** The `concurrency` of the names that have one. */
-  private readonly limits: ReadonlyMap<string, ConcurrencyLimit>;
+  /** The `limit` of the names that have one. */
+  private readonly limits: ReadonlyMap<string, LeaseLimit>;
   private readonly runs = new SlotMap<string, SagaRun>();
   /** The sagas that wait for a slot. */
   private readonly queue = new SagaQueue();
@@ -58,7 +58,7 @@ export class Worker implements ClaimingWorker {
     private readonly ports: WorkerPorts,
   ) {
     this.sagas = new Map(sagas.map((saga) => [sagaLabel(saga.graph), saga]));
-    this.limits = concurrencyLimits(sagas.map(({ graph }) => graph));
+    this.limits = leaseLimits(sagas.map(({ graph }) => graph));
     const { clock } = ports;
     // What counts for a limit, and waits here, would keep another worker from running one that could begin.
     const ahead = this.limits.size > 0 ? 0 : options.ahead;
@@ -66,7 +66,7 @@ export class Worker implements ClaimingWorker {
     this.leases = new LeaseKeeper({ values: () => this.held() }, lease, ports);
     const claimed = sagas.map(({ graph: { name, version } }) => {
       const limit = this.limits.get(name);
-      return { name, version, concurrency: limit?.count, keyed: limit?.keyed };
+      return { name, version, maxLeases: limit?.count, keyed: limit?.keyed };
     });
     this.claimer = new Claimer(this, claimed, options, lease, ports);
     this.runPorts = this.portsOfRuns();
@@ -334,7 +334,7 @@ export class Worker implements ClaimingWorker {
     this.claimer.claimIfRoom();
   }
 
-  /** A place of a `concurrency`: a claim gives it on. If this worker cannot make one now, others may. */
+  /** A place of a `limit`: a claim gives it on. If this worker cannot make one now, others may. */
   private placeCameFree(): void {
     this.claimer.claimAgain();
     if (this.state !== 'running' || this.room <= 0) this.ports.wakeup.announceDue();

@@ -131,7 +131,7 @@ describe('what is put back after a failover', () => {
     const waiting = decide(known, rowOf({ lock: { key: 'k', held: false } }), { runsUnder: 2 });
     expect(waiting).toMatchObject({ lease: undefined, checkpoint: { epoch: 3 } });
     expect((waiting as { checkpoint: Checkpoint }).checkpoint.release).toBeUndefined();
-    const limited = { runsUnder: 2, graph: { ...GRAPH, concurrency: 1 } };
+    const limited = { runsUnder: 2, graph: { ...GRAPH, limit: { count: 1 } } };
     const row = rowOf({ epoch: 1, lockedBy: undefined, leasedAt: undefined });
     expect(decide(known, row, limited)).toMatchObject({ lease: undefined });
     expect(decide(known, rowOf(), limited)).toMatchObject({ lease: LEASE });
@@ -221,11 +221,13 @@ describe('a start that was lost', () => {
     const claimed = Object.assign(new KnownSaga('a', 0, 0), { claimed: rowOf({ input: '{"tenant":"t"}' }) });
     claimed.last = madeOf(1);
     const keyOf = (ctx: { readonly input: unknown }) => (ctx.input as { readonly tenant: string }).tenant;
-    const graph = { ...sequenceOf(stepOf('first')), limitKey: keyOf };
+    const graph = { ...sequenceOf(stepOf('first')), limit: { count: 1, key: keyOf } };
     expect(startAgain(claimed, false, NOW, graph)?.limitKey).toBe('t');
     const throws = () => {
       throw new Error('no key');
     };
-    expect(startAgain(claimed, false, NOW, { ...graph, limitKey: throws })?.limitKey).toBeUndefined();
+    expect(
+      startAgain(claimed, false, NOW, { ...graph, limit: { count: 1, key: throws } })?.limitKey,
+    ).toBeUndefined();
   });
 });

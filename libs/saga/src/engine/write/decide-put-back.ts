@@ -102,7 +102,7 @@ function committed({ status }: StepState): number {
 /** The run of this process continues as if nothing had been lost. */
 function keepsLease({ known, row, runsUnder, graph }: AfterFailover, made: MadeCheckpoint): boolean {
   if (runsUnder === undefined || (row.lock && !row.lock.held)) return false;
-  if (graph?.concurrency !== undefined && row.epoch !== made.epoch) return false;
+  if (graph?.limit !== undefined && row.epoch !== made.epoch) return false;
   if (runsUnder === made.epoch) return made.release === undefined;
   return known.claimed?.epoch === runsUnder && known.claimed.checkpoints === made.number;
 }

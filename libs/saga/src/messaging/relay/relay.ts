@@ -23,7 +23,7 @@ export interface RelaySettings {
   /** Messages taken at once. */
   readonly batch: number;
   /** Batches in progress at once. */
-  readonly concurrency: number;
+  readonly batchesAtOnce: number;
   /** Milliseconds. */
   readonly lease: number;
   /** Milliseconds that the broker may take for a message. */
@@ -168,7 +168,7 @@ export class Relay {
 
   /** While the broker is out of order one asks for all. */
   private get room(): number {
-    return this.outages > 0 || this.failures > 0 ? 1 : this.settings.concurrency;
+    return this.outages > 0 || this.failures > 0 ? 1 : this.settings.batchesAtOnce;
   }
 
   private async turn(): Promise<void> {

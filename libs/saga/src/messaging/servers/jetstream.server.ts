@@ -42,7 +42,7 @@ export interface JetStreamServerOptions {
    * The number of messages that this process handles at once, a whole number from 1. With 1 and a single process,
    * messages are handled in the order of the stream. Default: 100.
    */
-  readonly concurrency?: number;
+  readonly messagesAtOnce?: number;
   /**
    * The time without acknowledgement after which a message is redelivered. The server renews it while the message is
    * handled. Default: `'30s'`.
@@ -58,7 +58,7 @@ const OPTIONS = {
   connection: optional(kind.anything<NatsConnectionOptions>()),
   stream: required(STREAM),
   consumer: required(kind.text),
-  concurrency: withDefault(kind.count(), 100),
+  messagesAtOnce: withDefault(kind.count(), 100),
   ackWait: withDefault(kind.duration({ longest: LONGEST_TIMER }), '30s'),
   redeliverAfter: withDefault(kind.duration({ longest: LONGEST_TIMER }), '1s'),
   consumerConfig: optional(kind.anything<object>()),
@@ -164,11 +164,11 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
       try {
         const client = jetstream(this.connection!);
         const source = await client.consumers.get(stream.name, consumer);
-        this.messages = await source.consume({ max_messages: this.settings.concurrency });
+        this.messages = await source.consume({ max_messages: this.settings.messagesAtOnce });
         for await (const message of this.messages) {
           const handled: Promise<void> = this.handle(message).finally(() => this.inProgress.delete(handled));
           this.inProgress.add(handled);
-          if (this.inProgress.size >= this.settings.concurrency) await Promise.race(this.inProgress);
+          if (this.inProgress.size >= this.settings.messagesAtOnce) await Promise.race(this.inProgress);
         }
       } catch (error) {
         if (!signal.aborted)

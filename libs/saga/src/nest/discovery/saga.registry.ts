@@ -5,7 +5,7 @@ import { nearestName } from '../../shared/nearest-name.js';
 import { SagaMetadata } from '../../definition/decorators/saga-metadata.js';
 import { SagaDefinitionError } from '../../errors.js';
 import { signalsOfGraph } from '../../definition/describe/graph-record.js';
-import { type ConcurrencyLimit, concurrencyLimits } from '../../engine/ports/concurrency-limits.js';
+import { type LeaseLimit, leaseLimits } from '../../engine/ports/lease-limits.js';
 import { checkInput } from '../input/check-input.js';
 import type { RunnableSaga } from '../../engine/ports/invoker.js';
 import type { SagaDefinitions } from '../../engine/ports/saga-definitions.js';
@@ -29,7 +29,7 @@ export class SagaRegistry implements SagaDefinitions {
   private readonly byType: ReadonlyMap<Type, RegisteredSaga>;
   /** The highest version of each name. */
   private readonly latestByName: ReadonlyMap<string, SagaGraph>;
-  private readonly limits: ReadonlyMap<string, ConcurrencyLimit>;
+  private readonly limits: ReadonlyMap<string, LeaseLimit>;
   /** How long sagas of a name are kept once they have ended, in milliseconds; the others for ever. */
   readonly retentions: ReadonlyMap<string, number>;
   readonly awaitedSignals: AwaitedSignals;
@@ -48,7 +48,7 @@ export class SagaRegistry implements SagaDefinitions {
     this.all = [...sagas, ...handlers];
     this.byType = new Map(sagas.map((saga) => [saga.type, saga]));
     this.latestByName = new Map(ascending(sagas).map((graph) => [graph.name, graph]));
-    this.limits = concurrencyLimits(this.all.map((saga) => saga.graph));
+    this.limits = leaseLimits(this.all.map((saga) => saga.graph));
     this.retentions = retentionsOf(sagas, retention);
     this.awaitedSignals = Object.fromEntries(
       this.all.map(({ graph }) => [sagaLabel(graph), signalsOfGraph(graph)]),
@@ -64,7 +64,7 @@ export class SagaRegistry implements SagaDefinitions {
   }
 
   /** How many sagas of this name may be advanced at once; undefined: as many as there is room for. */
-  concurrencyOf(name: string): number | undefined {
+  limitOf(name: string): number | undefined {
     return this.limits.get(name)?.count;
   }
 

@@ -28,7 +28,7 @@ async function readSnapshot(saga: StoredSaga, parts: ServiceParts): Promise<Saga
   const pauses = isIdle ? await engine.pausesOf(saga) : [];
   return toSnapshot(saga, {
     ...{ graph, now: engine.now(), pauses },
-    ...{ limit: registry.concurrencyOf(saga.name), remote },
+    ...{ limit: registry.limitOf(saga.name), remote },
   });
 }
 

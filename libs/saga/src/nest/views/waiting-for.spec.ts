@@ -83,9 +83,9 @@ const OF_KIND: { readonly [K in WaitingFor['kind']]: readonly [WaitingFor & { ki
     { kind: 'paused-step', step: 'charge', by: 'ann', reason: 'payments are down', since: at },
     "an operator to resume step 'charge', since 2026-11-22T10:00:00.000Z: paused by ann: payments are down",
   ],
-  concurrency: [
-    { kind: 'concurrency', limit: 5, key: 'acme', since: at },
-    "its turn for 'acme', since 2026-11-22T10:00:00.000Z: 5 sagas of its key are running, which is its concurrency",
+  limit: [
+    { kind: 'limit', limit: 5, key: 'acme', since: at },
+    "its turn for 'acme', since 2026-11-22T10:00:00.000Z: 5 sagas of its key are running, which is its limit",
   ],
   person: [{ kind: 'person', steps: ['ship', 'pay'] }, "an operator: steps 'ship', 'pay' need attention"],
 };
@@ -98,9 +98,9 @@ test.each(Object.values(OF_KIND).map(([wait, text]) => [wait.kind, wait, text] a
 );
 
 test('describes a wait for a slot of a step', () => {
-  const slot = { kind: 'concurrency', step: 'charge', since: at } as const;
+  const slot = { kind: 'limit', step: 'charge', since: at } as const;
   expect(describeWait({ ...slot, limit: 5, key: 'acme' })).toBe(
-    "a slot of step 'charge' for 'acme', since 2026-11-22T10:00:00.000Z: 5 attempts of this key are in progress, which is its concurrency",
+    "a slot of step 'charge' for 'acme', since 2026-11-22T10:00:00.000Z: 5 attempts of this key are in progress, which is its limit",
   );
   expect(describeWait({ ...slot, limit: 5 })).toMatch(
     /^a slot of step 'charge', since .*: 5 attempts of it are/,
@@ -110,9 +110,7 @@ test('describes a wait for a slot of a step', () => {
 
 test('leaves out unknown details', () => {
   expect(describeWait({ kind: 'delay', until: at })).toMatch(/^its start time, until/);
-  expect(describeWait({ kind: 'concurrency', limit: 5, since: at })).toMatch(
-    /: 5 sagas of its name are running/,
-  );
+  expect(describeWait({ kind: 'limit', limit: 5, since: at })).toMatch(/: 5 sagas of its name are running/);
   expect(describeWait({ kind: 'paused' })).toBe('an operator to resume it: paused');
   expect(describeWait({ kind: 'person', steps: [] })).toBe('an operator');
   expect(describeWait({ kind: 'handler', ...handler, since: at, deployed: true })).toMatch(

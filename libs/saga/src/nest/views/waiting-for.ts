@@ -81,12 +81,12 @@ export type WaitingFor =
   /** An operator has paused the saga, or has requested the pause, which begins when its running steps have finished. */
   | { readonly kind: 'paused'; readonly by?: string; readonly reason?: string }
   /**
-   * The saga is due, but as many sagas of its name, and of its key, are running as its `concurrency` allows. With a step: as many
+   * The saga is due, but as many sagas of its name, and of its key, are running as its `limit` allows. With a step: as many
    * attempts of that step, and of this key of it, are in progress in all sagas. `limit` is absent if this process does not have the
    * saga's version.
    */
   | {
-      readonly kind: 'concurrency';
+      readonly kind: 'limit';
       readonly limit?: number;
       readonly step?: string;
       readonly key?: string;
@@ -146,9 +146,9 @@ function slotAwaitedBy({ state }: StoredSaga, graph: SagaGraph | undefined): Wai
   const [first] = queued.sort(([, a], [, b]) => a.slot!.since - b.slot!.since);
   if (!first) return undefined;
   const [step, { slot }] = first;
-  const limit = graph?.steps.get(stepOfKey(step))?.sharedConcurrency?.count;
+  const limit = graph?.steps.get(stepOfKey(step))?.limit?.count;
   return {
-    ...{ kind: 'concurrency', step, since: new Date(slot!.since) },
+    ...{ kind: 'limit', step, since: new Date(slot!.since) },
     ...(limit !== undefined && { limit }),
     ...(slot!.key !== undefined && { key: slot!.key }),
   };
@@ -290,16 +290,16 @@ export const WAITS = {
     find: signalAwaitedBy,
   },
   'step slot': {
-    ...{ kind: 'concurrency', storedIn: 'step.progress.slot and step_slot', endedBy: 'slot', rests: true },
+    ...{ kind: 'limit', storedIn: 'step.progress.slot and step_slot', endedBy: 'slot', rests: true },
     find: (saga, { graph }) => slotAwaitedBy(saga, graph),
   },
   'saga slot': {
-    ...{ kind: 'concurrency', storedIn: 'concurrency', endedBy: 'worker' },
+    ...{ kind: 'limit', storedIn: 'saga_limit', endedBy: 'worker' },
     find: (saga, { limit, now }) => {
       const { limitKey: key, slotsTaken = 0 } = saga;
       if (!(saga.dueAt! <= now) || limit === undefined || slotsTaken < limit) return undefined;
       return {
-        ...{ kind: 'concurrency', limit, ...(key !== undefined && { key }) },
+        ...{ kind: 'limit', limit, ...(key !== undefined && { key }) },
         since: new Date(saga.dueAt!),
       };
     },
@@ -369,10 +369,10 @@ const SENTENCES: {
     say`a worker, since ${{ time }}: the workers are busy or stopped, or none has this version`,
   version: ({ saga, version, since: time }) =>
     say`a worker that has ${saga}@${String(version)}, since ${{ time }}`,
-  concurrency: (wait) => {
+  limit: (wait) => {
     const { step, key, limit, since: time } = wait;
     if (step !== undefined) return slotOf(wait, step);
-    return say`its turn${ofKey(key)}, since ${{ time }}: ${String(limit)} sagas of its ${key === undefined ? 'name' : 'key'} are running, which is its concurrency`;
+    return say`its turn${ofKey(key)}, since ${{ time }}: ${String(limit)} sagas of its ${key === undefined ? 'name' : 'key'} are running, which is its limit`;
   },
   lock: ({ key, holder }) => say`the lock '${key}', which saga ${{ saga: holder }} holds`,
   'sub-saga': ({ id, step }) => say`saga ${{ saga: id }}, which step '${step}' started`,
@@ -423,10 +423,10 @@ function approver({ quorum, approvals = [] }: WaitingFor & { kind: 'approval' })
   return `operators (${approvals.length} of ${quorum} have approved${who})`;
 }
 
-function slotOf({ key, limit, since: time }: WaitingFor & { kind: 'concurrency' }, step: string): WaitPart[] {
+function slotOf({ key, limit, since: time }: WaitingFor & { kind: 'limit' }, step: string): WaitPart[] {
   const which = key === undefined ? 'it' : 'this key';
   const why =
-    limit === undefined ? '' : `: ${limit} attempts of ${which} are in progress, which is its concurrency`;
+    limit === undefined ? '' : `: ${limit} attempts of ${which} are in progress, which is its limit`;
   return say`a slot of step '${step}'${ofKey(key)}, since ${{ time }}${why}`;
 }
 
@@ -485,7 +485,7 @@ export interface SnapshotContext {
   readonly now: number;
   /** The paused steps of the saga. Default: none. */
   readonly pauses?: readonly StoredStepPause[];
-  /** The `concurrency` of the saga's name. */
+  /** The `limit` of the saga's name. */
   readonly limit?: number;
   /** The saga of the handler that a remote step waits for, and whether any process ever had this handler. */
   readonly remote?: { readonly saga: StoredSaga; readonly deployed: boolean };

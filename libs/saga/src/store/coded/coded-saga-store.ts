@@ -121,7 +121,7 @@ export function codedSagaStore(store: SagaStore, codec: PayloadCodec | undefined
       // If it fails, they are due when their lease ends.
       await store.giveBack(unreadable, lease, lease.duration).catch(() => undefined);
       const failure = claim.failure ?? summaryOf(failures);
-      // There may be places of a `concurrency` that they took.
+      // There may be places of a `limit` that they took.
       return { ...claim, sagas, failure, nextDueAt: Math.min(claim.now, claim.nextDueAt ?? Infinity) };
     },
 

@@ -1,7 +1,7 @@
 import type { ClaimedSaga } from '../../engine/ports/saga-store.js';
 import { type MemoryRow, rank } from './memory-row.js';
 
-/** The leases that count for the `concurrency` of a name. */
+/** The leases that count for the `limit` of a name. */
 interface Slots {
   holders: readonly MemoryRow[];
   /** A saga was turned away. */
@@ -41,7 +41,7 @@ export class ClaimedSlots {
     now: number,
   ) {
     this.limits = new Map(
-      sagas.flatMap(({ name, concurrency: count, keyed }) =>
+      sagas.flatMap(({ name, maxLeases: count, keyed }) =>
         count === undefined ? [] : [[name, { count, keyed }]],
       ),
     );

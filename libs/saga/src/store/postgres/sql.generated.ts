@@ -341,12 +341,12 @@ BEGIN
     SELECT w.name, min(w.slots) AS slots, array_agg(w.version) AS versions
     FROM unnest($1, $2, $3) AS w(name, version, slots) GROUP BY w.name ORDER BY w.name
   LOOP
-    SELECT c.crowded INTO is_crowded FROM saga.concurrency c WHERE c.saga = limited.name;
+    SELECT c.crowded INTO is_crowded FROM saga.saga_limit c WHERE c.saga = limited.name;
     CONTINUE WHEN is_crowded IS NOT TRUE AND NOT EXISTS (SELECT FROM unnest(limited.versions) AS v(version)
       CROSS JOIN LATERAL (SELECT FROM saga.instance i WHERE i.name = limited.name AND i.version = v.version AND i.rank_at <= moment AND i.due_at <= moment LIMIT 1) d);
-    INSERT INTO saga.concurrency (saga) VALUES (limited.name) ON CONFLICT DO NOTHING;
+    INSERT INTO saga.saga_limit (saga) VALUES (limited.name) ON CONFLICT DO NOTHING;
     SELECT c.holders, c.crowded, coalesce(c.last_key, '') AS last_key INTO slots
-    FROM saga.concurrency c WHERE c.saga = limited.name FOR NO KEY UPDATE;
+    FROM saga.saga_limit c WHERE c.saga = limited.name FOR NO KEY UPDATE;
     moment := clock_timestamp();
     WITH lapsed AS (
       UPDATE saga.instance i SET epoch = i.epoch + 1
@@ -484,7 +484,7 @@ BEGIN
     END IF;
     next_key := coalesce((SELECT c.key FROM unnest(ids, turns) WITH ORDINALITY AS c(id, key, n)
       WHERE c.id = ANY(given) ORDER BY c.n DESC LIMIT 1), looked.next_key, looked.last_key);
-    UPDATE saga.concurrency c SET holders = looked.kept || given, crowded = is_crowded, last_key = next_key
+    UPDATE saga.saga_limit c SET holders = looked.kept || given, crowded = is_crowded, last_key = next_key
     WHERE c.saga = looked.name
       AND (looked.changed OR cardinality(given) > 0 OR c.crowded <> is_crowded OR next_key <> looked.last_key);
     next := least(next,
@@ -519,7 +519,7 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   RETURN (SELECT count(*) FROM saga.instance i
-    WHERE i.id = ANY(ARRAY(SELECT unnest(c.holders) FROM saga.concurrency c WHERE c.saga = $1))
+    WHERE i.id = ANY(ARRAY(SELECT unnest(c.holders) FROM saga.saga_limit c WHERE c.saga = $1))
       AND ($2 IS NULL OR i.limit_key = $2) AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp());
 END $function$`,
   },
@@ -558,20 +558,20 @@ BEGIN
       END AS ask
     FROM (SELECT w.name, min(w.slots) AS slots, array_agg(w.version) AS versions
       FROM unnest($1, $2, $3) AS w(name, version, slots) GROUP BY w.name) n
-    LEFT JOIN saga.concurrency c ON c.saga = n.name) l;
+    LEFT JOIN saga.saga_limit c ON c.saga = n.name) l;
   taken := '{}';
   epochs := '{}';
 
   IF cardinality(asked) > 0 THEN
-    INSERT INTO saga.concurrency (saga) SELECT unnest(asked) ON CONFLICT DO NOTHING;
-    PERFORM FROM saga.concurrency c WHERE c.saga = ANY(asked) ORDER BY c.saga FOR NO KEY UPDATE;
+    INSERT INTO saga.saga_limit (saga) SELECT unnest(asked) ON CONFLICT DO NOTHING;
+    PERFORM FROM saga.saga_limit c WHERE c.saga = ANY(asked) ORDER BY c.saga FOR NO KEY UPDATE;
     moment := clock_timestamp();
 
     WITH lapsed AS (
       UPDATE saga.instance i SET epoch = i.epoch + 1
       WHERE i.id = ANY(ARRAY(
         SELECT h.id FROM saga.instance h
-        WHERE h.id = ANY(ARRAY(SELECT unnest(c.holders) FROM saga.concurrency c WHERE c.saga = ANY(asked)))
+        WHERE h.id = ANY(ARRAY(SELECT unnest(c.holders) FROM saga.saga_limit c WHERE c.saga = ANY(asked)))
           AND h.locked_by IS NOT NULL AND h.due_at <= moment
         FOR NO KEY UPDATE SKIP LOCKED))
       RETURNING i.id
@@ -579,14 +579,14 @@ BEGIN
     SELECT coalesce(array_agg(l.id), '{}') INTO fenced FROM lapsed l;
 
     FOR n IN 1..cardinality(asked) LOOP
-      SELECT c.holders, c.crowded INTO slots FROM saga.concurrency c WHERE c.saga = asked[n];
+      SELECT c.holders, c.crowded INTO slots FROM saga.saga_limit c WHERE c.saga = asked[n];
       kept := ARRAY(SELECT i.id FROM saga.instance i
         WHERE i.id = ANY(slots.holders) AND i.locked_by IS NOT NULL AND i.due_at IS NOT NULL AND i.id <> ALL(fenced));
       left_over := left_over || greatest(0, limits[n] - cardinality(kept));
       came_free := came_free || cardinality(slots.holders) - cardinality(kept);
       crowd := crowd || slots.crowded;
       IF came_free[n] > 0 THEN
-        UPDATE saga.concurrency c SET holders = kept WHERE c.saga = asked[n];
+        UPDATE saga.saga_limit c SET holders = kept WHERE c.saga = asked[n];
       END IF;
     END LOOP;
 
@@ -637,7 +637,7 @@ BEGIN
         crowd[n] := false;
         PERFORM pg_notify(:CHANNEL, 'due');
       END IF;
-      UPDATE saga.concurrency c SET holders = c.holders || given, crowded = crowd[n]
+      UPDATE saga.saga_limit c SET holders = c.holders || given, crowded = crowd[n]
       WHERE c.saga = asked[n] AND (c.crowded <> crowd[n] OR cardinality(given) > 0);
     END LOOP;
   END IF;
@@ -651,7 +651,7 @@ BEGIN
       WHERE a.id <> ALL(taken) AND (a.due_at > moment OR w.name <> ALL(full_names))),
     (SELECT min(i.due_at) FROM saga.instance i
       WHERE i.locked_by IS NOT NULL AND i.id = ANY(ARRAY(
-        SELECT unnest(c.holders) FROM saga.concurrency c WHERE c.saga = ANY(full_names)))))) * 1000;
+        SELECT unnest(c.holders) FROM saga.saga_limit c WHERE c.saga = ANY(full_names)))))) * 1000;
   RETURN NEXT;
 END $function$`,
   },

@@ -173,7 +173,7 @@ export class RigFanSaga extends RigSaga {
   @Step({ compensate: 'undo' }) prepare(ctx: StepContext<RigInput>) {
     return this.call(ctx);
   }
-  @Step({ forEach: () => ['a', 'b', 'c'], concurrency: 2, compensate: 'undo' })
+  @Step({ forEach: () => ['a', 'b', 'c'], itemsAtOnce: 2, compensate: 'undo' })
   deliver(ctx: StepContext<RigInput>) {
     return this.shaky(ctx);
   }

@@ -8,7 +8,7 @@ const transfers = { now: 0, most: 0, done: 0 };
 
 @Saga({ name: 'transfer', version: 1 })
 class TransferSaga {
-  @Step({ concurrency: { count: 1 } })
+  @Step({ limit: { count: 1 } })
   async pay(): Promise<void> {
     transfers.most = Math.max(transfers.most, (transfers.now += 1));
     await sleep(400);
@@ -39,7 +39,7 @@ let printed = 0;
 
 @Saga({ name: 'label' })
 class LabelSaga {
-  @Step({ concurrency: { count: 1 } })
+  @Step({ limit: { count: 1 } })
   async print(): Promise<void> {
     await sleep(20);
     printed += 1;

@@ -32,7 +32,7 @@ const ofSagas = new Running();
 const ofSteps = new Running();
 const ofAll = new Running();
 
-@Saga({ concurrency: { count: 1, key: tenant } })
+@Saga({ limit: { count: 1, key: tenant } })
 class SlotsSaga {
   @Step()
   run(ctx: StepContext<Work>): Promise<void> {
@@ -42,15 +42,15 @@ class SlotsSaga {
 
 @Saga()
 class StepSlotsSaga {
-  @Step({ concurrency: { count: 1, key: tenant } })
+  @Step({ limit: { count: 1, key: tenant } })
   run(ctx: StepContext<Work>): Promise<void> {
     return ofSteps.during(ctx.input.tenant);
   }
 }
 
-@Saga({ concurrency: 1 })
+@Saga({ limit: 1 })
 class OneSaga {
-  @Step({ forEach: () => [1, 2, 3], concurrency: 2 })
+  @Step({ forEach: () => [1, 2, 3], itemsAtOnce: 2 })
   run(): Promise<void> {
     return ofAll.during('all');
   }
@@ -90,7 +90,7 @@ export async function slots(sagas: SagaService): Promise<void> {
       return found;
     });
     for (const wait of waits)
-      assert.ok(wait.kind === 'concurrency' && wait.key === 'a' && wait.step === step && wait.limit === 1);
+      assert.ok(wait.kind === 'limit' && wait.key === 'a' && wait.step === step && wait.limit === 1);
     running.door.open();
     for (const handle of handles) assert.equal((await handle.outcome()).status, 'completed');
     assert.deepEqual(Object.fromEntries(running.most), { a: 1, b: 1 });
@@ -102,7 +102,7 @@ export async function numbers(sagas: SagaService): Promise<void> {
   await eventually(() => assert.equal(ofAll.most.get('all'), 2));
   await eventually(async () => {
     const kinds = await Promise.all(handles.map(async ({ id }) => (await sagas.get(id)).waitingFor?.kind));
-    assert.ok(kinds.includes('concurrency'));
+    assert.ok(kinds.includes('limit'));
   });
   ofAll.door.open();
   for (const handle of handles) assert.equal((await handle.outcome()).status, 'completed');

@@ -128,20 +128,20 @@ describe('a claim', () => {
     return new SagaClaims(query, sql, new SagaReader(query, sql, PAGE_BYTES));
   };
 
-  test('that cannot read claimed sagas with a concurrency releases them, and their slots', async () => {
+  test('that cannot read claimed sagas with a limit releases them, and their slots', async () => {
     const name = uniqueName();
     const ids = await due({ name }, { name });
-    const request = { lease: WORKER, sagas: [{ name, version: 1, concurrency: 2 }], limit: 10 };
+    const request = { lease: WORKER, sagas: [{ name, version: 1, maxLeases: 2 }], limit: 10 };
     await expect(claimsWithout({ claimed: 1 }).claim(request)).rejects.toThrow('connection terminated');
     for (const id of ids) await isGivenBack(id);
     expect((await store.claim(request)).sagas).toHaveLength(2);
   });
 
-  test('runs what it took with a concurrency when the rest cannot be taken', async () => {
+  test('runs what it took with a limit when the rest cannot be taken', async () => {
     const [limited, plain] = [uniqueName(), uniqueName()];
     const [id] = await due({ name: limited }, { name: plain });
     const sagas = [
-      { name: limited, version: 1, concurrency: 2 },
+      { name: limited, version: 1, maxLeases: 2 },
       { name: plain, version: 1 },
     ];
     const claim = await claimsWithout({ claim: 1 }).claim({ lease: WORKER, sagas, limit: 10 });
@@ -175,35 +175,32 @@ describe('a claim', () => {
   });
 });
 
-describe.each([undefined, 5])(
-  'a row that another transaction has locked (concurrency: %s)',
-  (concurrency) => {
-    test('keeps no claim waiting: it takes the others, and learns that one more is due', async () => {
-      const name = uniqueName();
-      const [locked, free] = (await due({ name }, { name })) as [string, string];
-      await client.query('BEGIN');
-      try {
-        await client.query('SELECT FROM saga.instance WHERE id = $1 FOR UPDATE', [locked]);
-        const request = { lease: WORKER, sagas: [{ name, version: 1, concurrency }], limit: 10 };
-        const claim = await Promise.race([store.claim(request), sleep(10_000, undefined, { ref: false })]);
-        expect(claim?.sagas.map(({ id }) => id)).toEqual([free]);
-        expect(claim!.nextDueAt).toBeLessThanOrEqual(claim!.now);
-      } finally {
-        await client.query('ROLLBACK');
-      }
-    });
-  },
-);
+describe.each([undefined, 5])('a row that another transaction has locked (maxLeases: %s)', (maxLeases) => {
+  test('keeps no claim waiting: it takes the others, and learns that one more is due', async () => {
+    const name = uniqueName();
+    const [locked, free] = (await due({ name }, { name })) as [string, string];
+    await client.query('BEGIN');
+    try {
+      await client.query('SELECT FROM saga.instance WHERE id = $1 FOR UPDATE', [locked]);
+      const request = { lease: WORKER, sagas: [{ name, version: 1, maxLeases }], limit: 10 };
+      const claim = await Promise.race([store.claim(request), sleep(10_000, undefined, { ref: false })]);
+      expect(claim?.sagas.map(({ id }) => id)).toEqual([free]);
+      expect(claim!.nextDueAt).toBeLessThanOrEqual(claim!.now);
+    } finally {
+      await client.query('ROLLBACK');
+    }
+  });
+});
 
-test('claims of a name with a concurrency come one after the other', async () => {
+test('claims of a name with a limit come one after the other', async () => {
   const name = uniqueName();
-  const request = { lease: WORKER, sagas: [{ name, version: 1, concurrency: 1 }], limit: 10 };
+  const request = { lease: WORKER, sagas: [{ name, version: 1, maxLeases: 1 }], limit: 10 };
   await due({ name });
   const { sagas } = await store.claim(request);
   expect(await store.checkpoint(sagas.map((saga) => lastCheckpointOf(saga)))).toEqual(['saved']);
   await due({ name }, { name });
   await client.query('BEGIN');
-  await client.query('SELECT FROM saga.concurrency WHERE saga = $1 FOR UPDATE', [name]);
+  await client.query('SELECT FROM saga.saga_limit WHERE saga = $1 FOR UPDATE', [name]);
   const claiming = [store.claim(request), store.claim({ ...request, lease: OTHER_WORKER })];
   await until(async () => {
     const waiting = await engine.query<unknown[]>(

@@ -41,7 +41,7 @@ interface Round {
 }
 
 /**
- * Claims due sagas, in rounds: a statement for sagas with a `concurrency`, one for those with a limit for each key, one for all
+ * Claims due sagas, in rounds: a statement for sagas with a `limit`, one for those whose limit has a key, one for all
  * others, and one after each for sagas with a lock. A further round takes the place of those that have to wait for their lock.
  *
  * They are transactions of their own. Queues are locked before rows (see lock-queue.sql), and the claimed sagas
@@ -163,7 +163,7 @@ export class SagaClaims {
     sagas: readonly ClaimedSaga[],
     others: readonly ClaimedSaga[],
   ): Promise<Claim> {
-    const limits = sagas.map(({ concurrency }) => concurrency);
+    const limits = sagas.map(({ maxLeases }) => maxLeases);
     const { names: otherNames, versions: otherVersions } = namesAndVersions(others);
     const [row] = await this.query<LimitedRow>(
       ...statement({
@@ -239,7 +239,7 @@ export class SagaClaims {
 function goesOn(request: ClaimRequest, { ready, waiting, isPartial }: Round): boolean {
   if (isPartial && ready.length < request.limit) return true;
   const isFull =
-    ready.length >= request.limit && request.sagas.every(({ concurrency }) => concurrency === undefined);
+    ready.length >= request.limit && request.sagas.every(({ maxLeases }) => maxLeases === undefined);
   return waiting > 0 && !isFull;
 }
 
@@ -256,9 +256,9 @@ function largeBytes(sagas: readonly StoredSaga[]): number {
 }
 
 function partsOf({ sagas }: ClaimRequest): Record<'limited' | 'keyed' | 'plain', ClaimedSaga[]> {
-  const plain = sagas.filter(({ concurrency }) => concurrency === undefined);
+  const plain = sagas.filter(({ maxLeases }) => maxLeases === undefined);
   if (plain.length === sagas.length) return { limited: [], keyed: [], plain };
-  const isLimited = ({ concurrency }: ClaimedSaga) => concurrency !== undefined;
+  const isLimited = ({ maxLeases }: ClaimedSaga) => maxLeases !== undefined;
   return {
     limited: sagas.filter((saga) => isLimited(saga) && !saga.keyed),
     keyed: sagas.filter((saga) => isLimited(saga) && saga.keyed),

@@ -12,7 +12,7 @@
 
 -- name: claim_keyed
 -- Takes due sagas of names with a limit for each key, as claim_limited does for names with one limit.
--- See there for slots, fences and announcements. The row of `concurrency` has the holders of all keys of its name.
+-- See there for slots, fences and announcements. The row of `saga_limit` has the holders of all keys of its name.
 --
 -- The keys take turns. A claim takes the first saga of each key that has a free slot, beginning after the key that was
 -- served last, then the second ones, and so on; running sagas count as taken. So the first saga of a key is claimed at
@@ -68,11 +68,11 @@ BEGIN
     SELECT w.name, min(w.slots) AS slots, array_agg(w.version) AS versions
     FROM unnest($1, $2, $3) AS w(name, version, slots) GROUP BY w.name ORDER BY w.name
   LOOP
-    SELECT c.crowded INTO is_crowded FROM saga.concurrency c WHERE c.saga = limited.name;
+    SELECT c.crowded INTO is_crowded FROM saga.saga_limit c WHERE c.saga = limited.name;
     CONTINUE WHEN is_crowded IS NOT TRUE AND NOT :EXISTS_DUE;
-    INSERT INTO saga.concurrency (saga) VALUES (limited.name) ON CONFLICT DO NOTHING;
+    INSERT INTO saga.saga_limit (saga) VALUES (limited.name) ON CONFLICT DO NOTHING;
     SELECT c.holders, c.crowded, coalesce(c.last_key, '') AS last_key INTO slots
-    FROM saga.concurrency c WHERE c.saga = limited.name FOR NO KEY UPDATE;
+    FROM saga.saga_limit c WHERE c.saga = limited.name FOR NO KEY UPDATE;
     moment := clock_timestamp();
     WITH lapsed AS (
       UPDATE saga.instance i SET epoch = i.epoch + 1
@@ -196,7 +196,7 @@ BEGIN
     END IF;
     next_key := coalesce((SELECT c.key FROM unnest(ids, turns) WITH ORDINALITY AS c(id, key, n)
       WHERE c.id = ANY(given) ORDER BY c.n DESC LIMIT 1), looked.next_key, looked.last_key);
-    UPDATE saga.concurrency c SET holders = looked.kept || given, crowded = is_crowded, last_key = next_key
+    UPDATE saga.saga_limit c SET holders = looked.kept || given, crowded = is_crowded, last_key = next_key
     WHERE c.saga = looked.name
       AND (looked.changed OR cardinality(given) > 0 OR c.crowded <> is_crowded OR next_key <> looked.last_key);
     next := least(next,

@@ -1,4 +1,4 @@
--- The `concurrency` of sagas: of one name no more than so many leases at a time count, in all processes together.
+-- The `limit` of sagas: of one name no more than so many leases at a time count, in all processes together.
 --
 -- The table has a row for each limited name, with the ids of the sagas that have a slot. A claim locks the row, drops
 -- the sagas that are not leased any more, and fills the free slots. Starts and checkpoints are not involved. So a slot
@@ -19,7 +19,7 @@ CREATE OR REPLACE FUNCTION saga.slots_taken(text, text) RETURNS int LANGUAGE plp
 :PINNED AS $function$
 BEGIN
   RETURN (SELECT count(*) FROM saga.instance i
-    WHERE i.id = ANY(ARRAY(SELECT unnest(c.holders) FROM saga.concurrency c WHERE c.saga = $1))
+    WHERE i.id = ANY(ARRAY(SELECT unnest(c.holders) FROM saga.saga_limit c WHERE c.saga = $1))
       AND ($2 IS NULL OR i.limit_key = $2) AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp());
 END $function$;
 
@@ -33,7 +33,7 @@ i.name = w.name AND i.version = w.version AND i.rank_at <= moment AND i.due_at <
 -- to the claim that follows (claim.sql).
 --
 -- Nothing is locked or written while nothing is due, or while all places are known to be taken: hints and polls
--- cost a few index reads then. Rows of `concurrency` are locked in the order of their names; rows of sagas are
+-- cost a few index reads then. Rows of `saga_limit` are locked in the order of their names; rows of sagas are
 -- never waited for, so this can be in no deadlock.
 -- Plan: as in claim.sql, and the holders by primary key; pinned by the function's settings.
 -- $1 names, $2 versions, $3 limits of the names; $4 names, $5 versions without limit; $6 room, $7 worker, $8 lease in ms.
@@ -67,20 +67,20 @@ BEGIN
       END AS ask
     FROM (SELECT w.name, min(w.slots) AS slots, array_agg(w.version) AS versions
       FROM unnest($1, $2, $3) AS w(name, version, slots) GROUP BY w.name) n
-    LEFT JOIN saga.concurrency c ON c.saga = n.name) l;
+    LEFT JOIN saga.saga_limit c ON c.saga = n.name) l;
   taken := '{}';
   epochs := '{}';
 
   IF cardinality(asked) > 0 THEN
-    INSERT INTO saga.concurrency (saga) SELECT unnest(asked) ON CONFLICT DO NOTHING;
-    PERFORM FROM saga.concurrency c WHERE c.saga = ANY(asked) ORDER BY c.saga FOR NO KEY UPDATE;
+    INSERT INTO saga.saga_limit (saga) SELECT unnest(asked) ON CONFLICT DO NOTHING;
+    PERFORM FROM saga.saga_limit c WHERE c.saga = ANY(asked) ORDER BY c.saga FOR NO KEY UPDATE;
     moment := clock_timestamp();
 
     WITH lapsed AS (
       UPDATE saga.instance i SET epoch = i.epoch + 1
       WHERE i.id = ANY(ARRAY(
         SELECT h.id FROM saga.instance h
-        WHERE h.id = ANY(ARRAY(SELECT unnest(c.holders) FROM saga.concurrency c WHERE c.saga = ANY(asked)))
+        WHERE h.id = ANY(ARRAY(SELECT unnest(c.holders) FROM saga.saga_limit c WHERE c.saga = ANY(asked)))
           AND h.locked_by IS NOT NULL AND h.due_at <= moment
         FOR NO KEY UPDATE SKIP LOCKED))
       RETURNING i.id
@@ -88,14 +88,14 @@ BEGIN
     SELECT coalesce(array_agg(l.id), '{}') INTO fenced FROM lapsed l;
 
     FOR n IN 1..cardinality(asked) LOOP
-      SELECT c.holders, c.crowded INTO slots FROM saga.concurrency c WHERE c.saga = asked[n];
+      SELECT c.holders, c.crowded INTO slots FROM saga.saga_limit c WHERE c.saga = asked[n];
       kept := ARRAY(SELECT i.id FROM saga.instance i
         WHERE i.id = ANY(slots.holders) AND i.locked_by IS NOT NULL AND i.due_at IS NOT NULL AND i.id <> ALL(fenced));
       left_over := left_over || greatest(0, limits[n] - cardinality(kept));
       came_free := came_free || cardinality(slots.holders) - cardinality(kept);
       crowd := crowd || slots.crowded;
       IF came_free[n] > 0 THEN
-        UPDATE saga.concurrency c SET holders = kept WHERE c.saga = asked[n];
+        UPDATE saga.saga_limit c SET holders = kept WHERE c.saga = asked[n];
       END IF;
     END LOOP;
 
@@ -132,7 +132,7 @@ BEGIN
         crowd[n] := false;
         PERFORM pg_notify(:CHANNEL, 'due');
       END IF;
-      UPDATE saga.concurrency c SET holders = c.holders || given, crowded = crowd[n]
+      UPDATE saga.saga_limit c SET holders = c.holders || given, crowded = crowd[n]
       WHERE c.saga = asked[n] AND (c.crowded <> crowd[n] OR cardinality(given) > 0);
     END LOOP;
   END IF;
@@ -146,6 +146,6 @@ BEGIN
       WHERE a.id <> ALL(taken) AND (a.due_at > moment OR w.name <> ALL(full_names))),
     (SELECT min(i.due_at) FROM saga.instance i
       WHERE i.locked_by IS NOT NULL AND i.id = ANY(ARRAY(
-        SELECT unnest(c.holders) FROM saga.concurrency c WHERE c.saga = ANY(full_names)))))) * 1000;
+        SELECT unnest(c.holders) FROM saga.saga_limit c WHERE c.saga = ANY(full_names)))))) * 1000;
   RETURN NEXT;
 END $function$;

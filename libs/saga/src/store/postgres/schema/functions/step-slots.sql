@@ -1,4 +1,4 @@
--- The slots of steps with a `concurrency` over all sagas.
+-- The slots of steps with a `limit`.
 --
 -- step_limit has a row for each limit, and key of it: its lock puts those who take and free slots in an order. step_slot has a row
 -- for each step, or item, that has a slot (taken), waits for one, was called (a slot is kept for it, and its saga was made due), or is

@@ -39,7 +39,7 @@ export const instanceIndexes = (schema: string): string[] => [
   `
       CREATE INDEX IF NOT EXISTS instance_lock_inside ON ${schema}.instance (name, lock_key, lock_position)
         WHERE lock_state = 'inside'`,
-  // Unfinished sagas with a concurrency for each key, by key. Costs others nothing.
+  // Unfinished sagas with a limit for each key, by key. Costs others nothing.
   `
       CREATE INDEX IF NOT EXISTS instance_limit ON ${schema}.instance (name, version, limit_key, rank_at)
         WHERE limit_key IS NOT NULL AND rank_at IS NOT NULL`,

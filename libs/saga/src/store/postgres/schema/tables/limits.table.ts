@@ -1,4 +1,4 @@
-/** The limits over all processes: rate limits, slots of steps, and the `concurrency` of sagas. */
+/** The limits over all processes: rate limits, slots of steps, and the `limit` of sagas. */
 export const limitTables = (schema: string): string[] => [
   // A row for each step with a rate limit, or for each key of it: the times that were last given out, and the limit by which that
   // was. is_ahead: the last of them was yet to come, so that rate_time has all that count. from_at: one before it may be free from
@@ -32,7 +32,7 @@ export const limitTables = (schema: string): string[] => [
   `
       CREATE INDEX IF NOT EXISTS rate_limit_idle ON ${schema}.rate_limit (saga, step, idle_at)
         WHERE idle_at IS NOT NULL`,
-  // A row for each step with a concurrency over all sagas, or for each key of it that is in use.
+  // A row for each step with a limit, or for each key of it that is in use.
   `
       CREATE TABLE IF NOT EXISTS ${schema}.step_limit (
         saga text NOT NULL,
@@ -63,9 +63,9 @@ export const limitTables = (schema: string): string[] => [
         WHERE state = 'waiting'`,
   `
       CREATE INDEX IF NOT EXISTS step_slot_used ON ${schema}.step_slot (saga, step, key) WHERE state <> 'waiting'`,
-  // A row for each saga with a concurrency: who was given a place, and of which key the last one was, whose turn is over.
+  // A row for each saga with a limit: who was given a place, and of which key the last one was, whose turn is over.
   `
-      CREATE TABLE IF NOT EXISTS ${schema}.concurrency (
+      CREATE TABLE IF NOT EXISTS ${schema}.saga_limit (
         saga text PRIMARY KEY,
         holders uuid[] NOT NULL DEFAULT '{}',
         crowded boolean NOT NULL DEFAULT false,

@@ -37,7 +37,7 @@ const OF_SAGAS = {
   operation: { sagaId: 'saga_id', removedBy: 'deletion', fillfactor: 100, encoded: ['reason', 'given'] },
   task: { sagaId: 'saga_id', removedBy: 'end' },
   deleted: { sagaId: 'id', removedBy: 'time' },
-  concurrency: {},
+  saga_limit: {},
   step_limit: {},
   step_slot: { sagaId: 'saga_id', removedBy: 'end' },
   rate_limit: {},

@@ -47,10 +47,10 @@ class HeldCalls {
   }
 }
 
-describe('a concurrency', () => {
-  const scene = (concurrency: number) => {
+describe('a limit of a saga', () => {
+  const scene = (limit: number) => {
     const calls = new HeldCalls();
-    @Saga({ name: 'limited', concurrency })
+    @Saga({ name: 'limited', limit })
     class Limited {
       @Step() async work(ctx: StepContext<number>) {
         await calls.hold(ctx.input);
@@ -95,7 +95,7 @@ describe('a concurrency', () => {
     await calls.entered(1);
     const second = await sagas.start(Limited, 2);
     const snapshot = await sagas.get(second.id);
-    expect(snapshot.waitingFor).toEqual({ kind: 'concurrency', limit: 1, since: expect.any(Date) });
+    expect(snapshot.waitingFor).toEqual({ kind: 'limit', limit: 1, since: expect.any(Date) });
     expect(snapshot.lockedBy).toBeUndefined();
     expect((await sagas.get(first.id)).waitingFor).toBeUndefined();
     calls.release(1);
@@ -110,7 +110,7 @@ describe('a concurrency', () => {
       tenant: string;
       n: number;
     }
-    @Saga({ name: 'keyed', concurrency: { count: 2, key: ({ input }: { input: Job }) => input.tenant } })
+    @Saga({ name: 'keyed', limit: { count: 2, key: ({ input }: { input: Job }) => input.tenant } })
     class Keyed {
       @Step() async work(ctx: StepContext<Job>) {
         await calls.hold(ctx.input.n);
@@ -124,7 +124,7 @@ describe('a concurrency', () => {
     await calls.entered(100);
     const waiting = large[large.length - 1]!;
     expect((await two[0]!.sagas.get(waiting.id)).waitingFor).toEqual({
-      ...{ kind: 'concurrency', limit: 2, key: 'large', since: expect.any(Date) },
+      ...{ kind: 'limit', limit: 2, key: 'large', since: expect.any(Date) },
     });
     calls.release(100);
     expect(await statuses([small])).toEqual(['completed']);
@@ -134,9 +134,7 @@ describe('a concurrency', () => {
     }
     expect(new Set(await statuses(large))).toEqual(new Set(['completed']));
     expect(calls.most).toBe(3);
-    await expect(start(undefined as never, 0)).rejects.toThrow(
-      /concurrency\.key of saga 'keyed' must synchr/,
-    );
+    await expect(start(undefined as never, 0)).rejects.toThrow(/limit\.key of saga 'keyed' must synchr/);
   });
 
   test('keeps sagas of other names from nothing, nor from being started with their lease', async () => {
@@ -174,7 +172,7 @@ describe('a concurrency', () => {
     await (await sagas.start(Plain, {}, { delay: 1 })).outcome();
     const sent = log.statements.map(({ text }) => text).filter((text) => !/CREATE/.test(text));
     expect(sent.filter((text) => /claim/.test(text))).not.toEqual([]);
-    expect(sent.filter((text) => /claim_limited|concurrency/.test(text))).toEqual([]);
+    expect(sent.filter((text) => /claim_limited|saga_limit/.test(text))).toEqual([]);
   });
 
   test.each<[string, string, object, () => void]>([
@@ -196,7 +194,7 @@ describe('a concurrency', () => {
       },
     ],
   ])('is not used by sagas that %s', async (_, kind, options, act) => {
-    @Saga({ name: 'one', concurrency: 1 })
+    @Saga({ name: 'one', limit: 1 })
     class One {
       @Step() begin() {}
       @Step(options) work() {
@@ -243,12 +241,12 @@ describe('a concurrency', () => {
 
   /** Whether a saga was rejected for lack of a slot. */
   const crowded = async () =>
-    (await apps.sql<{ crowded: boolean }>(`SELECT crowded FROM saga.concurrency`))[0]?.crowded;
+    (await apps.sql<{ crowded: boolean }>(`SELECT crowded FROM saga.saga_limit`))[0]?.crowded;
 
   test('is passed on to the rejected saga by a worker that cannot use it', async () => {
     const calls = new HeldCalls();
     const versionOf = (version: number) => {
-      @Saga({ name: 'limited', version, concurrency: 1 })
+      @Saga({ name: 'limited', version, limit: 1 })
       class Limited {
         @Step() async work(ctx: StepContext<number>) {
           await calls.hold(ctx.input);
@@ -295,7 +293,7 @@ describe('a concurrency', () => {
 
   test('is not used by sagas that wait for their semantic lock', async () => {
     const calls = new HeldCalls();
-    @Saga({ name: 'both', concurrency: 2, lockKey: ({ key }: { key: string }) => key })
+    @Saga({ name: 'both', limit: 2, lockKey: ({ key }: { key: string }) => key })
     class Both {
       @Step() async work(ctx: StepContext<{ key: string; n: number }>) {
         await calls.hold(ctx.input.n);

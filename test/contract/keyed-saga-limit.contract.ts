@@ -15,7 +15,7 @@ import {
   WORKER,
 } from './store-subject.contract.js';
 
-export function describeKeyedConcurrency(subject: () => StoreSubject): void {
+export function describeKeyedSagaLimit(subject: () => StoreSubject): void {
   const due = async (
     name: string,
     key: string | undefined,
@@ -28,11 +28,11 @@ export function describeKeyedConcurrency(subject: () => StoreSubject): void {
   };
   const claim = (
     name: string,
-    concurrency: number,
+    maxLeases: number,
     { limit = 100, lease = WORKER, ...rest }: Partial<ClaimRequest> & { lease?: Lease } = {},
   ): Promise<Claim> =>
     subject().store.claim({
-      ...{ lease, limit, sagas: [{ name, version: 1, concurrency, keyed: true }] },
+      ...{ lease, limit, sagas: [{ name, version: 1, maxLeases, keyed: true }] },
       ...rest,
     });
   const ids = ({ sagas }: Claim) => sagas.map(({ id }) => id);
@@ -47,7 +47,7 @@ export function describeKeyedConcurrency(subject: () => StoreSubject): void {
     return counts;
   };
 
-  describe('a concurrency for each key', () => {
+  describe('a limit for each key', () => {
     test('lets so many of each key be leased at once, the most urgent of each first', async () => {
       const name = uniqueName();
       await due(name, 'a', 5);
@@ -66,7 +66,7 @@ export function describeKeyedConcurrency(subject: () => StoreSubject): void {
       await due(name, 'a', 2, { version: 1 });
       await due(name, 'a', 2, { version: 2 });
       await due(name, 'b', 2, { version: 2 });
-      const sagas = [1, 2].map((version) => ({ name, version, concurrency: 1, keyed: true }));
+      const sagas = [1, 2].map((version) => ({ name, version, maxLeases: 1, keyed: true }));
       expect(await byKey(await claim(name, 1, { sagas }))).toEqual({ a: 1, b: 1 });
       expect(ids(await claim(name, 1, { sagas }))).toEqual([]);
     });
@@ -125,7 +125,7 @@ export function describeKeyedConcurrency(subject: () => StoreSubject): void {
       const plain = [{ name, version: 1 }];
       expect(ids(await claim(name, 1, { sagas: plain }))).toHaveLength(3);
       await due(name, 'a', 3);
-      expect(ids(await claim(name, 1, { sagas: [{ name, version: 1, concurrency: 2 }] }))).toHaveLength(2);
+      expect(ids(await claim(name, 1, { sagas: [{ name, version: 1, maxLeases: 2 }] }))).toHaveLength(2);
     });
 
     test('frees the slot of a lost lease, and fences its holder off', async () => {
@@ -168,7 +168,7 @@ export function describeKeyedConcurrency(subject: () => StoreSubject): void {
       await due(plain, undefined, 2, { priority: 90 });
       await due(plain, undefined, 2);
       const sagas = [
-        { name, version: 1, concurrency: 2, keyed: true },
+        { name, version: 1, maxLeases: 2, keyed: true },
         { name: plain, version: 1 },
       ];
       const names = async () =>
@@ -190,7 +190,7 @@ export function describeKeyedConcurrency(subject: () => StoreSubject): void {
     });
   });
 
-  describe('the next due time of sagas with a concurrency for each key', () => {
+  describe('the next due time of sagas with a limit for each key', () => {
     test('is the end of a lease while all keys are used up', async () => {
       const name = uniqueName();
       await due(name, 'a', 3);
@@ -232,7 +232,7 @@ export function describeKeyedConcurrency(subject: () => StoreSubject): void {
       await due(name, 'a', 1);
       const holder = (await claim(name, 1)).sagas[0]!;
       await due(name, 'a', 1, { version: 2 });
-      const second = [{ name, version: 2, concurrency: 1, keyed: true }];
+      const second = [{ name, version: 2, maxLeases: 1, keyed: true }];
       expect(ids(await claim(name, 1, { sagas: second, lease: OTHER_WORKER }))).toEqual([]);
       await store.checkpoint([checkpointOf(holder, stateOf('running'), { release: { dueAt: 4e12 } })]);
       const received = messages.length;

@@ -7,8 +7,8 @@ const SAGAS = 60;
 const LEASE = String(10 * 60_000);
 
 describe.each([
-  ['sagas with a concurrency', 'limited'],
-  ['sagas whose step has a concurrency', 'slotted'],
+  ['sagas with a limit', 'limited'],
+  ['sagas whose step has a limit', 'slotted'],
 ])('a worker is killed with SIGKILL while it advances %s', (_, name) => {
   let databases: ChaosDatabases;
   let workers: WorkerProcess[] = [];

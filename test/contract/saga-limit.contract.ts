@@ -17,7 +17,7 @@ import {
   WORKER,
 } from './store-subject.contract.js';
 
-export function describeConcurrency(subject: () => StoreSubject): void {
+export function describeSagaLimit(subject: () => StoreSubject): void {
   const due = async (count: number, given: Partial<NewSaga> = {}): Promise<NewSaga[]> => {
     const sagas = Array.from({ length: count }, () => newSaga(given));
     await subject().store.start(sagas, WORKER);
@@ -25,9 +25,9 @@ export function describeConcurrency(subject: () => StoreSubject): void {
   };
   const claim = (
     name: string,
-    concurrency: number,
+    maxLeases: number,
     { limit = 100, lease = WORKER, version = 1 }: { limit?: number; lease?: Lease; version?: number } = {},
-  ): Promise<Claim> => subject().store.claim({ lease, sagas: [{ name, version, concurrency }], limit });
+  ): Promise<Claim> => subject().store.claim({ lease, sagas: [{ name, version, maxLeases }], limit });
   const ids = ({ sagas }: Claim) => sagas.map(({ id }) => id);
   const end = (saga: StoredSaga) => subject().store.checkpoint([lastCheckpointOf(saga)]);
   const one = ({ sagas }: Claim): StoredSaga => {
@@ -36,7 +36,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
   };
   const announcedSince = (received: number) => dueSince(subject(), received);
 
-  describe('a concurrency', () => {
+  describe('a limit', () => {
     test('lets so many of a name be leased at once, the most urgent first', async () => {
       const name = uniqueName();
       const byPriority = new Map<number, string>();
@@ -59,8 +59,8 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       await due(2, { name, version: 1 });
       await due(2, { name, version: 2 });
       await due(2, { name: another });
-      const sagas = [1, 2].map((version) => ({ name, version, concurrency: 3 }));
-      const all = [...sagas, { name: another, version: 1, concurrency: 1 }];
+      const sagas = [1, 2].map((version) => ({ name, version, maxLeases: 3 }));
+      const all = [...sagas, { name: another, version: 1, maxLeases: 1 }];
       const claimed = await subject().store.claim({ lease: WORKER, sagas: all, limit: 100 });
       expect(claimed.sagas.map((saga) => saga.name).sort()).toEqual([name, name, name, another].sort());
       for (const version of [1, 2]) expect(ids(await claim(name, 3, { version }))).toEqual([]);
@@ -176,13 +176,13 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       expect((await claim(name, 2)).sagas).toHaveLength(1);
     });
 
-    test('is claimed together with sagas without a concurrency, the most urgent first', async () => {
+    test('is claimed together with sagas without a limit, the most urgent first', async () => {
       const { store } = subject();
       const [plain, limited] = [uniqueName(), uniqueName()];
       for (const priority of [90, 50, 10]) await due(1, { name: plain, priority });
       for (const priority of [80, 70, 60]) await due(1, { name: limited, priority });
       const sagas = [
-        { name: limited, version: 1, concurrency: 2 },
+        { name: limited, version: 1, maxLeases: 2 },
         { name: plain, version: 1 },
       ];
       const take = async (limit: number) =>
@@ -223,7 +223,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
     });
   });
 
-  describe('the next due time of sagas with a concurrency', () => {
+  describe('the next due time of sagas with a limit', () => {
     test('is the end of a lease while it is used up: nothing can be done before', async () => {
       const name = uniqueName();
       await due(3, { name });
@@ -301,7 +301,7 @@ export function describeConcurrency(subject: () => StoreSubject): void {
       const [other] = await due(1, { name: plain });
       const received = messages.length;
       const sagas = [
-        { name, version: 1, concurrency: 1 },
+        { name, version: 1, maxLeases: 1 },
         { name: plain, version: 1 },
       ];
       expect(ids(await store.claim({ lease: WORKER, sagas, limit: 1 }))).toEqual([other!.id]);
