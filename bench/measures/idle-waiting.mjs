@@ -58,10 +58,13 @@ async function frequent(db) {
 
 await run(async () => {
   const db = await createDatabase();
-  const { service, close } = await createApp({ db, sagas: [sagaOfSteps(3), ...KINDS, ...SCHEDULED] });
+  const { service, schedules, close } = await createApp({
+    db,
+    sagas: [sagaOfSteps(3), ...KINDS, ...SCHEDULED],
+  });
   await fill(db, service);
   await sleep(1_000 * settle);
-  const listed = await service.schedules();
+  const listed = await schedules.list();
   if (args.show) await admin('SELECT pg_stat_statements_reset()');
   const [before, began] = [await snapshot(db), now()];
   await sleep(1_000 * (args.secs ?? 60));

@@ -6,7 +6,7 @@ import { Module } from '@nestjs/common';
 import pg from 'pg';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { SagaModule, SagaService } from '../../libs/saga/dist/index.js';
+import { SagaModule, SagaSchedules, SagaService } from '../../libs/saga/dist/index.js';
 import { pgDatabase } from '../../libs/saga/dist/databases/pg/index.js';
 import { dbUrl, dropDatabase, makeDatabase } from '../lib/database.mjs';
 import { round, writeLine } from '../lib/figures.mjs';
@@ -82,7 +82,7 @@ export async function createApp({ db, sagas, worker = {}, options, pool = POOL, 
     await app.close();
     await pgPool?.end();
   };
-  return { service: app.get(SagaService), close };
+  return { service: app.get(SagaService), schedules: app.get(SagaSchedules), close };
 }
 
 /** Gives what `use` gives, once the application is closed. */

@@ -33,7 +33,7 @@ inBrowser('an operator who cannot see well, or who uses a screen reader', () => 
       admin: { title: 'staging' },
     });
     url = `${app.url}/sagas`;
-    views = await viewsOf(app.sagas);
+    views = await viewsOf(app);
   });
 
   describe.each(Object.keys(DEVICES))('on a %s', (device) => {
@@ -54,16 +54,19 @@ inBrowser('an operator who cannot see well, or who uses a screen reader', () => 
   });
 
   /** A shop in which each state of a saga can be seen. */
-  async function viewsOf(sagas: Awaited<ReturnType<AdminApps['start']>>['sagas']): Promise<View[]> {
+  async function viewsOf({
+    sagas,
+    operations,
+  }: Pick<Awaited<ReturnType<AdminApps['start']>>, 'sagas' | 'operations'>): Promise<View[]> {
     const stuck = await stuckOrder(sagas);
     for (const fails of [undefined, 'charge'] as const)
       await (await sagas.start(PlaceOrderSaga, order({ fails }), { tags: { tenant: 'acme' } })).outcome();
     const waiting = await sagas.start(GrantCreditSaga, {});
     const travel = await sagas.start(TravelSaga, {});
     const paused = await sagas.start(GrantCreditSaga, {});
-    await sagas.pause(paused.id, { by: 'ada', reason: 'the bureau is down' });
+    await operations.pause(paused.id, { by: 'ada', reason: 'the bureau is down' });
     const stopped = await sagas.start(GrantCreditSaga, {});
-    await sagas.abort(stopped.id, { by: 'ada', reason: 'sent twice' });
+    await operations.abort(stopped.id, { by: 'ada', reason: 'sent twice' });
     const completed = (await sagas.find({ saga: PlaceOrderSaga, status: 'completed' })).items[0]!.id;
     const dialog = (button: string) => async (page: Page) => {
       await page.getByRole('button', { name: button }).click();

@@ -130,11 +130,11 @@ inBrowser('an operator who has only the dashboard', () => {
   });
 
   test('sees a clear message when another operator was faster, and nothing happens', async () => {
-    const { sagas, url } = await apps.start(SHOP);
+    const { sagas, operations, url } = await apps.start(SHOP);
     const id = await stuckOrder(sagas);
     const { page } = await browser.visit(`${url}/sagas#/saga/${id}`);
     await page.getByRole('button', { name: 'Retry' }).click();
-    await sagas.abort(id, { reason: 'sorted out' });
+    await operations.abort(id, { reason: 'sorted out' });
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
     await page.getByText('Nothing was done: the saga has changed since this page showed it.').waitFor();
     expect((await sagas.get(id)).status).toBe('aborted');

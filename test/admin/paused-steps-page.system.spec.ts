@@ -12,20 +12,20 @@ inBrowser('paused steps', () => {
   const browser = TestBrowser.open();
 
   test('a step is paused and resumed on the page of its definition, which lists it meanwhile', async () => {
-    const { sagas, url } = await apps.start({ sagas: [OrderSaga] });
+    const { operations, url } = await apps.start({ sagas: [OrderSaga] });
     const { page, wrongs } = await browser.visit(`${url}/sagas#/definitions`);
     await page.locator('button[data-action="pause-step"]').click();
     await page.locator('dialog textarea[name="reason"]').fill('payments are down');
     await page.locator('button[data-submit="pause-step"]').click();
     const row = page.locator('tr[data-paused="order.charge"]');
     await row.getByText('payments are down').waitFor();
-    expect((await sagas.pausedSteps()).items).toMatchObject([
+    expect((await operations.pausedSteps()).items).toMatchObject([
       { step: 'charge', reason: 'payments are down' },
     ]);
     await row.locator('button[data-action="resume-step"]').click();
     await page.locator('button[data-submit="resume-step"]').click();
     await row.waitFor({ state: 'detached' });
-    expect((await sagas.pausedSteps()).items).toEqual([]);
+    expect((await operations.pausedSteps()).items).toEqual([]);
     expect(wrongs).toEqual([]);
   });
 });

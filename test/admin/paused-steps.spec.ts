@@ -51,8 +51,8 @@ test('who may pause single sagas may not pause a step of all, and sees no pauses
     },
   });
   expect(await app.client.post('/api/paused-steps/order/charge/pause', {})).toMatchObject({ status: 403 });
-  await app.sagas.pauseStep(SecretSaga, 'charge');
-  await app.sagas.pauseStep(OrderSaga, 'charge');
+  await app.operations.pauseStep(SecretSaga, 'charge');
+  await app.operations.pauseStep(OrderSaga, 'charge');
   expect((await app.client.get('/api/paused-steps')).body).toMatchObject({
     items: [{ saga: 'order', actions: [] }],
   });

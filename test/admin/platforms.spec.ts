@@ -127,9 +127,9 @@ describe.each(['express', 'fastify'] as const)('on %s', (platform) => {
   });
 
   test('a refusal has a status and a code', async () => {
-    const { sagas, client } = await apps.start({ sagas: [Payment] });
+    const { sagas, operations, client } = await apps.start({ sagas: [Payment] });
     const { id } = await sagas.start(Payment, {});
-    await sagas.abort(id);
+    await operations.abort(id);
     const answers = {
       unknown: await client.get(`/api/sagas/${UNKNOWN_ID}`),
       state: await client.post(`/api/sagas/${id}/undo`),

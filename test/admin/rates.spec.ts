@@ -16,11 +16,11 @@ afterEach(() => DOWN.clear());
 
 describe('rates', () => {
   test('report the outcomes of started sagas, their durations, and which steps failed', async () => {
-    const { sagas, client } = await apps.start({ sagas: [PlaceOrderSaga, GrantCreditSaga] });
+    const { sagas, operations, client } = await apps.start({ sagas: [PlaceOrderSaga, GrantCreditSaga] });
     for (const fails of [undefined, undefined, 'charge'] as const)
       await (await sagas.start(PlaceOrderSaga, order({ fails }))).outcome();
     await stuckOrder(sagas);
-    await sagas.abort((await sagas.start(GrantCreditSaga, {})).id);
+    await operations.abort((await sagas.start(GrantCreditSaga, {})).id);
     await sagas.start(GrantCreditSaga, {});
 
     const { bucket, buckets } = (await client.get('/api/rates?hours=2&buckets=4')).body as Rates;

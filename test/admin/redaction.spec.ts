@@ -92,10 +92,10 @@ test('fields of the input and of every result are not shown: in steps, items, no
 });
 
 test('fields of the input that a saga was started with are hidden beside those of another', async () => {
-  const { sagas, client } = await apps.start({ sagas: [Charge] });
+  const { sagas, operations, client } = await apps.start({ sagas: [Charge] });
   const handle = await sagas.start(Charge, { card: CARD });
   await handle.outcome();
-  await sagas.retry(handle.id, { input: { token: SECRET } });
+  await operations.retry(handle.id, { input: { token: SECRET } });
   await handle.outcome();
   await expectHidden(client, handle.id);
   expect((await client.get(`/api/sagas/${handle.id}`)).body).toMatchObject({

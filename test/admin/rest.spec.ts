@@ -168,7 +168,7 @@ describe('the actions of operators', () => {
     expect(await actions()).toContain('cancel');
     booked.open();
     await paying.opened;
-    expect(await actions()).toEqual(['pause', 'complete', 'abandonAttempt', 'abort']);
+    expect(await actions()).toEqual(['pause', 'complete', 'abandon', 'abort']);
     expect((await client.post(`/api/sagas/${id}/cancel`, { reason: 'called' })).status).toBe(409);
     paid.open();
     expect((await outcome()).status).toBe('compensated');

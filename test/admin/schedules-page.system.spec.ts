@@ -13,8 +13,8 @@ inBrowser('the page of schedules', () => {
   const browser = TestBrowser.open();
 
   test('shows each schedule with its runs, and pauses, resumes and starts it', async () => {
-    const { sagas, url } = await apps.start({ sagas: [Nightly] });
-    await until(async () => (await sagas.schedules()).length === 1);
+    const { sagas, schedules, url } = await apps.start({ sagas: [Nightly] });
+    await until(async () => (await schedules.list()).length === 1);
     const { page, wrongs } = await browser.visit(`${url}/sagas#/schedules`);
     const row = page.locator('tr[data-schedule="nightly"]');
     await row.getByText('0 2 1 1 *').waitFor();
@@ -22,7 +22,7 @@ inBrowser('the page of schedules', () => {
     await page.locator('dialog input[name="reason"], dialog textarea[name="reason"]').fill('inventory');
     await page.locator('button[data-submit="pause"]').click();
     await row.getByText('inventory').waitFor();
-    expect((await sagas.schedules())[0]!.paused).toMatchObject({ reason: 'inventory' });
+    expect((await schedules.list())[0]!.paused).toMatchObject({ reason: 'inventory' });
     await row.locator('button[data-action="trigger"]').click();
     await page.locator('button[data-submit="trigger"]').click();
     await row.getByText('started by an operator').waitFor();

@@ -16,7 +16,7 @@ class Secret {
 
 async function opened(admin: object = {}) {
   const app = await apps.start({ sagas: [Nightly, Secret], admin });
-  await until(async () => (await app.sagas.schedules()).length === 2);
+  await until(async () => (await app.schedules.list()).length === 2);
   return app;
 }
 

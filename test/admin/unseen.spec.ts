@@ -55,7 +55,7 @@ test.each<[string, (action: AdminAction) => boolean]>([
     for (const { status } of there) expect([403, 404]).toContain(status);
   }
   expect((await app.sagas.wait(id)).status).toBe('completed');
-  expect(await app.sagas.history(id)).toEqual([]);
+  expect(await app.operations.history(id)).toEqual([]);
 });
 
 test('permission is checked before the body is read, and separately for reading and for acting', async () => {
@@ -85,9 +85,9 @@ test('the history shows what calls were given, but for what is redacted', async 
   const app = await apps.start({ sagas: [Mine] });
   const { id, outcome } = await app.sagas.start(Mine, {});
   await outcome();
-  await app.sagas.retry(id, { by: 'ann', input: { amount: 1, card: '4111' } });
+  await app.operations.retry(id, { by: 'ann', input: { amount: 1, card: '4111' } });
   await app.sagas.wait(id);
-  await app.sagas.skip(id, 'act', { by: 'ann', result: { amount: 2, card: '4111' } });
+  await app.operations.skip(id, 'act', { by: 'ann', result: { amount: 2, card: '4111' } });
   const answer = await fetch(`${app.url}/sagas/api/sagas/${id}/history`);
   const text = await answer.text();
   expect(text).not.toContain('4111');

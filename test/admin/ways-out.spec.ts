@@ -25,27 +25,27 @@ interface Action {
 }
 
 async function started(input: { fails?: boolean }) {
-  const { sagas, client } = await apps.start({ sagas: [Hanging], options: IMPATIENT });
+  const { sagas, operations, client } = await apps.start({ sagas: [Hanging], options: IMPATIENT });
   const { id, outcome } = await sagas.start(Hanging, input);
   await until(() => calls.includes('pay 1'));
   const actions = async () => (await client.get(`/api/sagas/${id}`)).body.actions as Action[];
   const post = (action: string, body: object) => client.post(`/api/sagas/${id}/${action}`, body);
-  return { sagas, id, outcome, actions, post };
+  return { sagas, operations, id, outcome, actions, post };
 }
 
 describe('an attempt that hangs', () => {
   test('is offered to be abandoned, and then to be made again at once', async () => {
-    const { sagas, id, outcome, actions, post } = await started({});
+    const { sagas, operations, id, outcome, actions, post } = await started({});
     expect(await actions()).toEqual(
       expect.arrayContaining([
         { kind: 'complete', steps: ['pay'] },
-        { kind: 'abandonAttempt', steps: ['pay'] },
+        { kind: 'abandon', steps: ['pay'] },
       ]),
     );
     const body = { step: 'pay', by: 'ann', reason: 'it hangs' };
-    expect((await post('abandonAttempt', body)).body).toEqual({ done: true });
+    expect((await post('abandon', body)).body).toEqual({ done: true });
     await until(async () => (await sagas.get(id)).waitingFor?.kind === 'retry');
-    expect(await actions()).toEqual(expect.arrayContaining([{ kind: 'retry', steps: ['pay'], now: true }]));
+    expect(await actions()).toEqual(expect.arrayContaining([{ kind: 'retryNow', steps: ['pay'] }]));
     expect(await actions()).toEqual(expect.arrayContaining([{ kind: 'reschedule', steps: ['pay'] }]));
     const at = '2030-01-01T00:00:00.000Z';
     expect((await post('reschedule', { step: 'pay', at, by: 'ann' })).body).toEqual({ done: true });
@@ -54,12 +54,12 @@ describe('an attempt that hangs', () => {
       return waitingFor?.kind === 'retry' && waitingFor.at.toISOString() === at;
     });
     expect((await post('reschedule', { step: 'pay', at: 'soon' })).status).toBe(400);
-    expect((await post('retry', { now: true })).body).toEqual({ done: true });
+    expect((await post('retryNow', {})).body).toEqual({ done: true });
     expect((await outcome()).results).toEqual({ pay: 'paid' });
-    expect(await sagas.history(id)).toMatchObject([
-      { action: 'abandonAttempt', by: 'ann', reason: 'it hangs', step: 'pay' },
+    expect(await operations.history(id)).toMatchObject([
+      { action: 'abandon', by: 'ann', reason: 'it hangs', step: 'pay' },
       { action: 'reschedule', by: 'ann', step: 'pay', to: at },
-      { action: 'retry' },
+      { action: 'retryNow' },
     ]);
   });
 
@@ -77,11 +77,11 @@ describe('an attempt that hangs', () => {
   });
 
   test.each([
-    ['abandonAttempt', { step: 'ship' }, 409, 'SAGA_STATE'],
-    ['abandonAttempt', { step: 'pay', force: 'yes' }, 400, 'SAGA_VALIDATION'],
+    ['abandon', { step: 'ship' }, 409, 'SAGA_STATE'],
+    ['abandon', { step: 'pay', force: 'yes' }, 400, 'SAGA_VALIDATION'],
     ['complete', { step: 'ship' }, 409, 'SAGA_STATE'],
     ['complete', { step: 'pay', resul: 1 }, 400, 'SAGA_VALIDATION'],
-    ['retry', { now: true }, 409, 'SAGA_STATE'],
+    ['retryNow', {}, 409, 'SAGA_STATE'],
     ['retry', { now: 1 }, 400, 'SAGA_VALIDATION'],
   ])('is left alone by %s with %j', async (action, body, status, code) => {
     const { sagas, id, post } = await started({});

@@ -129,7 +129,7 @@ describe('after a failover', () => {
     });
     // The run of this process went on.
     expect(calls).toEqual([`${id}:charge`, `${id}:ship`]);
-    expect(await app.sagas.history(id)).toMatchObject([
+    expect(await app.operations.history(id)).toMatchObject([
       { action: 'put-back', from: 'running', reason: 'a failover had lost checkpoints 1 to 1' },
     ]);
   });
@@ -161,7 +161,7 @@ describe('after a failover', () => {
     expect(confirmed).toEqual([id]);
     const again = await app.sagas.get({ saga: Order, correlationId: 'lost' });
     expect(again).toMatchObject({ id, tags: { of: 'mine' }, input: { n: 1 } });
-    expect(await app.sagas.history(id)).toMatchObject([{ action: 'put-back' }]);
+    expect(await app.operations.history(id)).toMatchObject([{ action: 'put-back' }]);
   });
 
   test('a saga that was deleted is not started again, by whichever process knows of it', async () => {
@@ -172,7 +172,7 @@ describe('after a failover', () => {
     const { id } = await starter.sagas.start(Order, {});
     await app.sagas.wait(id);
     await pause(5);
-    expect(await app.sagas.cleanup({ olderThan: '1ms' })).toMatchObject({ deleted: 1 });
+    expect(await app.operations.cleanup({ olderThan: '1ms' })).toMatchObject({ deleted: 1 });
     await until(() =>
       rows(servers.standby, 'SELECT FROM saga.deleted')
         .then((found) => found.length > 0)

@@ -3,7 +3,7 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import fc from 'fast-check';
-import { Saga, SagaModule, SagaService, Step, WaitFor } from '../../libs/saga/src/index.js';
+import { Saga, SagaModule, SagaOperations, SagaService, Step, WaitFor } from '../../libs/saga/src/index.js';
 import { type RandomGraph, randomGraphs } from '../oracle/random-graph.js';
 import { SagaRuntime } from '../../libs/saga/src/nest/saga.runtime.js';
 import { definable, planOf } from '../graphs/definable-graph.js';
@@ -53,7 +53,7 @@ describe(`workers are killed with SIGKILL while they run random graphs (GRAPH_SE
         id,
         calls.of(id),
         () => stored(id),
-        () => operator.get(SagaService),
+        () => ({ sagas: operator.get(SagaService), operations: operator.get(SagaOperations) }),
       );
     });
     await Promise.all(played.map(({ id }, n) => operator.get(SagaService).start(types[n]!, {}, { id })));

@@ -56,7 +56,7 @@ test.each(Object.entries(WITHOUT_FUNCTIONS))(
       dataSource: { url: address.url, poolSize: 4 },
       options: { worker: { pollInterval: 50 } },
     });
-    expect((await app.sagas.stats()).timelineGuard).toBe('off');
+    expect((await app.operations.stats()).timelineGuard).toBe('off');
     expect((await (await app.sagas.start(Order, {})).outcome()).status).toBe('completed');
     address.pointTo(pair.standby.url);
     address.cut();

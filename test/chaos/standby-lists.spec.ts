@@ -52,7 +52,7 @@ async function greeted({ sagas }: AdminApp, name: string): Promise<string> {
 describe('with readFrom', () => {
   test('lists and rates are from the standby and say how old they are, and everything else is current', async () => {
     const app = await start();
-    const { sagas, client } = app;
+    const { sagas, operations, client } = app;
     const first = await greeted(app, 'a');
     const listed = async (): Promise<string[]> => (await sagas.find()).items.map(({ id }) => id);
     // A standby without the tables yet cannot be read: the primary answers for ten seconds.
@@ -80,7 +80,7 @@ describe('with readFrom', () => {
     expect(rates.body).toMatchObject({ asOf: page.asOf!.toISOString() });
     expect((await client.get(`/api/sagas/${second}`)).body).toMatchObject({ status: 'completed' });
     // What acts on many sagas finds them on the primary.
-    const counted = await sagas.bulk('undo', { saga: Greet }, { dryRun: true });
+    const counted = await operations.bulk('undo', { saga: Greet }, { dryRun: true });
     expect(counted.matched).toBe(2);
 
     await pool.query('SELECT pg_wal_replay_resume()');

@@ -36,11 +36,11 @@ describe('in a terminal', () => {
   });
 
   test('abort acts after a yes, on the saga as it was shown', async () => {
-    const { sagas } = await shop(apps);
+    const { sagas, operations } = await shop(apps);
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const meanwhile = await typed(`abort ${id}`, 'y', {
       ask: async () => {
-        await sagas.skip(id, 'reserve');
+        await operations.skip(id, 'reserve');
         await sagas.wait(id);
         return 'y';
       },

@@ -11,7 +11,7 @@ const rows = () => apps.sql('SELECT id, status, epoch, checkpoints FROM saga.ins
 
 describe('saga cancel', () => {
   test('has the application undo what was done, and keeps who, and why', async () => {
-    const { sagas } = await shop(apps);
+    const { sagas, operations } = await shop(apps);
     bank.open = new Gate();
     const { id, outcome } = await sagas.start(PlaceOrder, { sku: 'cup' }, { correlationId: 'order-1' });
     await until(() => ran.includes('charge'));
@@ -23,7 +23,7 @@ describe('saga cancel', () => {
       failure: { kind: 'cancelled', reason: 'the customer called' },
     });
     expect(ran.slice(-2)).toEqual(['refund', 'release']);
-    expect(await sagas.history(id)).toMatchObject([
+    expect(await operations.history(id)).toMatchObject([
       { action: 'cancel', by: 'ann', reason: 'the customer called', from: 'running' },
     ]);
   });
@@ -98,13 +98,13 @@ describe('saga undo', () => {
 
 describe('saga retry', () => {
   test('lets a stuck saga go on', async () => {
-    const { sagas } = await shop(apps);
+    const { sagas, operations } = await shop(apps);
     const id = await order(sagas, 'order-1', 'ship', 'release');
     expect((await sagas.get(id)).status).toBe('stuck');
     const retried = await run('retry', id, '--input', '{"sku":"cup"}', '--expects', 'stuck');
     expect([retried.code, retried.out]).toEqual([0, `Retried ${id}\n`]);
     expect((await sagas.wait(id)).status).toBe('compensated');
-    expect((await sagas.history(id))[0]).toMatchObject({ action: 'retry', newInput: true });
+    expect((await operations.history(id))[0]).toMatchObject({ action: 'retry', newInput: true });
     const { out } = await run('show', id, '--payloads');
     expect(out).toMatch(/ input +{"sku":"cup"}\n.* started with +{"sku":/);
     expect((await run('show', id)).out).not.toContain('started with');
@@ -263,7 +263,7 @@ describe('a call by --where', () => {
     ],
     ['retry --where state=stuck --yes', /--where has no 'state'; give a filter: saga=/],
     ['retry --where status=stock --yes', /'stock' is not a status; give one of running, /],
-    ['retry --where status=stuck --step ship --yes', /--step, --input and --now apply to one saga/],
+    ['retry --where status=stuck --step ship --yes', /--step and --input apply to one saga/],
     ['retry --where status=stuck --expects stuck --yes', /--expects applies to one saga/],
   ])('as in saga %s is not understood', async (words, message) => {
     await shop(apps);

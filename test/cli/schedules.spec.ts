@@ -16,8 +16,8 @@ class WithInput {
 }
 
 test('saga schedules lists them, and says if there are none', async () => {
-  const { sagas } = await apps.start({ sagas: [Nightly] });
-  await until(async () => (await sagas.schedules()).length === 1);
+  const { schedules } = await apps.start({ sagas: [Nightly] });
+  await until(async () => (await schedules.list()).length === 1);
   expect((await here('schedules')).out).toMatch(
     /^nightly {2}0 2 1 1 \* Europe\/Berlin {2}next in .* {2}never ran\n$/,
   );
@@ -26,11 +26,11 @@ test('saga schedules lists them, and says if there are none', async () => {
 });
 
 test('a schedule is paused, triggered and resumed', async () => {
-  const { sagas } = await apps.start({ sagas: [Nightly] });
-  await until(async () => (await sagas.schedules()).length === 1);
+  const { sagas, schedules } = await apps.start({ sagas: [Nightly] });
+  await until(async () => (await schedules.list()).length === 1);
   const paused = await here('schedule pause nightly --by ann --reason', 'inventory');
   expect([paused.code, paused.out]).toEqual([0, 'Paused the schedule of nightly\n']);
-  expect((await sagas.schedules())[0]!.paused).toMatchObject({ by: 'ann', reason: 'inventory' });
+  expect((await schedules.list())[0]!.paused).toMatchObject({ by: 'ann', reason: 'inventory' });
   expect((await here('schedules')).out).toMatch(/paused .* by ann/);
   const { id } = JSON.parse((await here('schedule trigger nightly --json')).out) as { id: string };
   expect((await sagas.wait(id)).status).toBe('completed');
@@ -41,8 +41,8 @@ test('a schedule is paused, triggered and resumed', async () => {
 });
 
 test('an input that the application computes is refused, and so is a saga without a schedule', async () => {
-  const { sagas } = await apps.start({ sagas: [WithInput] });
-  await until(async () => (await sagas.schedules()).length === 1);
+  const { schedules } = await apps.start({ sagas: [WithInput] });
+  await until(async () => (await schedules.list()).length === 1);
   expect(await here('schedule trigger with-input')).toMatchObject({
     ...{ code: 2, error: expect.stringContaining('schedule.input') },
   });

@@ -37,14 +37,14 @@ const FREE = 'unfinished, 0 need attention, 0 due, 0 overdue';
 test('saga shards lists the shards of several URLs, with their sagas and without passwords', async () => {
   const app = await start();
   for (let n = 0; n < 2; n++) await app.sagas.start(PaymentSaga, {}, { shard: 'us' });
-  await until(async () => (await app.sagas.shards())[1]!.counts?.due === 0);
+  await until(async () => (await app.shards.list())[1]!.counts?.due === 0);
   const listed = await saga(['shards', ...urls('eu', 'us')]);
   expect([listed.code, listed.out]).toEqual([
     0,
     `eu  accepting  ${placeOf('eu')}  0 ${FREE}\nus  accepting  ${placeOf('us')}  2 ${FREE}\n`,
   ]);
   const { out } = await shards('shards --json', 'us', 'eu');
-  const [eu, us] = await app.sagas.shards();
+  const [eu, us] = await app.shards.list();
   expect(JSON.parse(out)).toEqual([
     { ...us, database: placeOf('us') },
     { ...eu, database: placeOf('eu') },
@@ -80,7 +80,7 @@ test('a shard that cannot be reached is listed beside the others, and the exit c
 
 test('the applications heed what the command drains and admits, with who did it and why', async () => {
   const app = await start();
-  const isOpen = async () => (await app.sagas.shards())[0]!.accepting;
+  const isOpen = async () => (await app.shards.list())[0]!.accepting;
   const drained = await shards('shards drain eu --reason moving', 'us', 'eu');
   expect([drained.code, drained.out]).toEqual([0, "Shard 'eu' accepts no new sagas\n"]);
   await until(async () => !(await isOpen()));

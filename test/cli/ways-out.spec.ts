@@ -20,15 +20,15 @@ class Hanging {
 }
 
 async function hanging(correlationId: string) {
-  const { sagas } = await apps.start({ sagas: [Hanging], options: IMPATIENT });
+  const { sagas, operations } = await apps.start({ sagas: [Hanging], options: IMPATIENT });
   const handle = await sagas.start(Hanging, {}, { correlationId });
   await until(() => calls.includes('pay 1'));
-  return { sagas, ...handle };
+  return { sagas, operations, ...handle };
 }
 
-test('saga abandon-attempt abandons an attempt, and saga retry --now makes the next one at once', async () => {
-  const { sagas, id, outcome } = await hanging('a');
-  const abandoned = await run('abandon-attempt hanging/a pay --yes --reason hangs');
+test('saga abandon abandons an attempt, and saga retry-now makes the next one at once', async () => {
+  const { sagas, operations, id, outcome } = await hanging('a');
+  const abandoned = await run('abandon hanging/a pay --yes --reason hangs');
   expect([abandoned.code, abandoned.out]).toEqual([0, "Abandoned the attempt of 'pay' of hanging/a\n"]);
   const waits = () => until(async () => (await sagas.get(id)).waitingFor?.kind === 'retry');
   await waits();
@@ -36,12 +36,12 @@ test('saga abandon-attempt abandons an attempt, and saga retry --now makes the n
     "Rescheduled 'pay' of hanging/a\n",
   );
   await waits();
-  expect((await run('retry hanging/a --now')).out).toBe('Retried hanging/a\n');
+  expect((await run('retry-now hanging/a')).out).toBe('Retried hanging/a\n');
   expect((await outcome()).results).toEqual({ pay: 'paid' });
-  expect(await sagas.history(id)).toMatchObject([
-    { action: 'abandonAttempt', by: 'ann', reason: 'hangs', step: 'pay' },
+  expect(await operations.history(id)).toMatchObject([
+    { action: 'abandon', by: 'ann', reason: 'hangs', step: 'pay' },
     { action: 'reschedule', by: 'ann', reason: 'later', step: 'pay', to: '2592000000 ms' },
-    { action: 'retry', by: 'ann' },
+    { action: 'retryNow', by: 'ann' },
   ]);
 });
 
@@ -59,9 +59,8 @@ test('saga complete takes a running step as done, and saga cancel --unless-begun
   expect((await outcome()).results).toEqual({ pay: 'cash' });
 });
 
-test('saga complete and abandon-attempt do nothing without a terminal and without --yes', async () => {
+test('saga complete and abandon do nothing without a terminal and without --yes', async () => {
   await hanging('c');
-  for (const call of ['complete', 'abandon-attempt'])
-    expect((await run(`${call} hanging/c pay`)).code).not.toBe(0);
+  for (const call of ['complete', 'abandon']) expect((await run(`${call} hanging/c pay`)).code).not.toBe(0);
   expect(calls).toEqual(['pay 1']);
 });

@@ -170,10 +170,13 @@ describe('a flow of Floxy ends as it does there, by', () => {
   });
 
   test('an operator, who retries a dead letter with another input', async () => {
-    const { sagas } = await apps.start({ sagas: [], options: { declared: join(folder, '*.yaml') } });
+    const { sagas, operations } = await apps.start({
+      sagas: [],
+      options: { declared: join(folder, '*.yaml') },
+    });
     const saga = await sagas.start('dlq-demo', { should_fail: true });
     expect((await saga.outcome()).status).toBe('suspended');
-    await sagas.retry(saga.id, { input: { should_fail: false } });
+    await operations.retry(saga.id, { input: { should_fail: false } });
     expect((await saga.outcome()).status).toBe('completed');
     expect(await logged()).toEqual(['ok', 'maybe', 'maybe', 'recovered']);
   });

@@ -136,11 +136,11 @@ describe('a role', () => {
       dataSource: clerk(),
     });
     const process = {
-      ...{ sagas: app.sagas, dataSource: app.dataSource },
+      ...app,
       ...{ outbox: app.nest.get(Outbox), inbox: app.nest.get(Inbox) },
     };
     await playProgram({ processes: [process], sent: broker.taken });
-    await app.sagas.cleanup({ olderThan: '1d' });
+    await app.operations.cleanup({ olderThan: '1d' });
   });
 
   test('that lacks one right receives it, for each table, sequence and function', async () => {

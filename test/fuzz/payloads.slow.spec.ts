@@ -179,16 +179,16 @@ test('the input of a sub-saga comes to its steps exactly, or fails the step that
 });
 
 test('an input that is undefined is no input: the saga is retried with its own', async () => {
-  const { sagas } = await apps.start({ sagas: [Halt, Neighbour] });
+  const { sagas, operations } = await apps.start({ sagas: [Halt, Neighbour] });
   const handle = await sagas.start(Halt, { halts: true });
   await handle.outcome(IN_TIME);
-  await sagas.retry(handle.id, { input: undefined });
+  await operations.retry(handle.id, { input: undefined });
   await handle.outcome(IN_TIME);
   expect((await sagas.get(handle.id)).input).toEqual({ halts: true });
 });
 
 test('what an operator gives is used exactly, or refused by its path, and the saga waits on', async () => {
-  const { sagas } = await apps.start({ sagas: [Halt, Neighbour] });
+  const { sagas, operations } = await apps.start({ sagas: [Halt, Neighbour] });
   const halted = async () => {
     const { id, outcome } = await sagas.start(Halt, { halts: true });
     await outcome(IN_TIME);
@@ -199,14 +199,14 @@ test('what an operator gives is used exactly, or refused by its path, and the sa
     const id = await halted();
     const { value } = cases[n]!;
     // An input that is undefined is none: see below.
-    const error = value === undefined ? undefined : await tried(sagas.retry(id, { input: value }));
-    if (error || value === undefined) await sagas.retry(id, { input: 'sound' });
+    const error = value === undefined ? undefined : await tried(operations.retry(id, { input: value }));
+    if (error || value === undefined) await operations.retry(id, { input: 'sound' });
     return { error, results: (await sagas.wait(id, IN_TIME)).results };
   };
   const skipped = async (n: number) => {
     const id = await halted();
-    const error = await tried(sagas.skip(id, 'act', { result: cases[n]!.value }));
-    if (error) await sagas.skip(id, 'act', { result: 'sound' });
+    const error = await tried(operations.skip(id, 'act', { result: cases[n]!.value }));
+    if (error) await operations.skip(id, 'act', { result: 'sound' });
     return { error, results: (await sagas.wait(id, IN_TIME)).results };
   };
   const judge =

@@ -87,7 +87,7 @@ test('any text is the key and the value of a tag, by which its saga is found, or
 });
 
 test('any text is a reason, which is kept, or is refused, and nothing is cancelled', async () => {
-  const { sagas } = await apps.start({ sagas: [Tell, Neighbour] });
+  const { sagas, operations } = await apps.start({ sagas: [Tell, Neighbour] });
   const neighbours = new Neighbours(sagas);
   const reasons = texts.filter(isStorable);
   const calls = [
@@ -97,7 +97,7 @@ test('any text is a reason, which is kept, or is refused, and nothing is cancell
   const ids = fulfilled(
     await allAtOnce(calls, neighbours, async ([call, reason]) => {
       const { id } = await sagas.start(Tell, {}, LATER);
-      await sagas[call](id, { reason });
+      await (call === 'cancel' ? sagas.cancel(id, { reason }) : operations.abort(id, { reason }));
       return id;
     }),
   );
@@ -106,7 +106,7 @@ test('any text is a reason, which is kept, or is refused, and nothing is cancell
   await neighbours.expectUnharmed();
   const { id } = await sagas.start(Tell, {}, LATER);
   const wrong = [...texts.filter((text) => !isStorable(text)), 'x'.repeat(4_001)];
-  const refused = wrong.flatMap((reason) => [sagas.cancel(id, { reason }), sagas.abort(id, { reason })]);
+  const refused = wrong.flatMap((reason) => [sagas.cancel(id, { reason }), operations.abort(id, { reason })]);
   expect(codes(await Promise.allSettled(refused))).toEqual(all(refused, 'SAGA_VALIDATION'));
   expect((await sagas.get(id)).status).toBe('running');
 });

@@ -1,4 +1,9 @@
-import { type RollbackPlan, SagaError, type SagaService } from '../../libs/saga/src/index.js';
+import {
+  type RollbackPlan,
+  SagaError,
+  type SagaOperations,
+  type SagaService,
+} from '../../libs/saga/src/index.js';
 import { itemKey } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decide } from '../../libs/saga/src/machine/decide.js';
 import { isUndecided } from '../../libs/saga/src/machine/predicates.js';
@@ -17,7 +22,7 @@ interface Preview {
   readonly at: number;
 }
 
-/** A saga that is played, with an operator who acts on it by the SagaService. */
+/** A saga that is played, with an operator who acts on it by the services. */
 export class OperatedSaga extends LockstepSaga {
   private preview: Preview | undefined;
 
@@ -26,8 +31,8 @@ export class OperatedSaga extends LockstepSaga {
     id: string,
     calls: CallQueue,
     load: () => Promise<SagaState>,
-    /** The service of the running application. */
-    private readonly sagas: () => SagaService,
+    /** The services of the running application. */
+    private readonly services: () => { readonly sagas: SagaService; readonly operations: SagaOperations },
   ) {
     super(saga, id, calls, load);
   }
@@ -42,7 +47,7 @@ export class OperatedSaga extends LockstepSaga {
 
   protected override async operate(): Promise<boolean> {
     if (isTerminal(this.state.status)) return false;
-    const { waitingFor } = await this.sagas().get(this.id);
+    const { waitingFor } = await this.services().sagas.get(this.id);
     const steps = waitingFor?.kind === 'person' ? waitingFor.steps : [];
     for (let move = this.script.shift(); move; move = this.script.shift()) {
       const step = steps[move.pick % steps.length];
@@ -56,14 +61,14 @@ export class OperatedSaga extends LockstepSaga {
   }
 
   protected override send(name: string, payload: unknown): Promise<void> {
-    return this.sagas().signal(this.id, name, payload);
+    return this.services().sagas.signal(this.id, name, payload);
   }
 
   private async cancel(): Promise<void> {
     const { status, rollbackTo } = this.state;
     const preview = await this.previewed();
     const isRefused = this.pivotInProgress();
-    const refusal = await codeOf(this.sagas().cancel(this.id, { reason: 'manual' }));
+    const refusal = await codeOf(this.services().sagas.cancel(this.id, { reason: 'manual' }));
     if (isRefused) {
       if (refusal !== 'SAGA_STATE') throw new Error(`cancel() while a pivot is in progress: ${refusal}`);
       return;
@@ -94,19 +99,19 @@ export class OperatedSaga extends LockstepSaga {
   }
 
   private async abort(): Promise<void> {
-    await this.sagas().abort(this.id);
+    await this.services().operations.abort(this.id);
     this.checkpoint({ type: 'aborted' });
     this.cutShort = this.keysInProgress();
     this.letGo();
   }
 
   private async retry(step?: string): Promise<void> {
-    await this.sagas().retry(this.id, { step });
+    await this.services().operations.retry(this.id, { step });
     if (!this.takesEffect({ type: 'retried', step })) throw new Error(`retry of ${step} is accepted`);
   }
 
   private async skip(key: string): Promise<void> {
-    const refusal = await codeOf(this.sagas().skip(this.id, key, { result: 'manual' }));
+    const refusal = await codeOf(this.services().operations.skip(this.id, key, { result: 'manual' }));
     if (this.isUnapproved(key)) {
       if (refusal !== 'SAGA_STATE') throw new Error(`skip of the approval ${key}: ${refusal}`);
       return;
@@ -137,7 +142,7 @@ export class OperatedSaga extends LockstepSaga {
   }
 
   private async previewed(): Promise<Preview> {
-    const plan = await this.sagas().previewRollback(this.id);
+    const plan = await this.services().operations.previewRollback(this.id);
     return {
       planned: plan.compensations.map(textOf),
       inProgress: this.keysInProgress(),

@@ -112,7 +112,7 @@ test('a process that starts while a shard is down sends the messages of the othe
   await publish(app, 'eu', 'one');
   await until(() => broker.payloads.includes('one'));
   apps.find('us');
-  await until(async () => (await app.sagas.shards()).every(({ reachable }) => reachable));
+  await until(async () => (await app.shards.list()).every(({ reachable }) => reachable));
   await until(() =>
     publish(app, 'us', 'two').then(
       () => true,

@@ -3,7 +3,7 @@ import { type Mutant, specs } from './mutant.js';
 /** Mutants of schedules: which ticks start a saga, and when. */
 const times = [specs('schedule/read-schedule')];
 const decided = [specs('schedule/decide-ticks'), specs('simulation/schedules')];
-const locked = [specs('schedule/saga-schedules')];
+const locked = [specs('schedule/schedule-ticker')];
 const processes = [specs('simulation/schedules')];
 
 export const SCHEDULE_MUTANTS: readonly Mutant[] = [
@@ -71,18 +71,18 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     name: 'start nothing until the clock has come back to where it was set back from',
     find: 'if (stored.decidedUntil - now > SET_BACK) return { decidedUntil: now };',
     replace: '',
-    killers: [specs('schedule/saga-schedules')],
+    killers: [specs('schedule/schedule-ticker')],
   },
   {
     name: 'look at a schedule when its timer ends, however long the machine has slept',
     find: 'clock.after(Math.min(Math.max(wait, 0), LONGEST_WAIT), () => {\n      this.look();',
     replace: 'clock.after(Math.min(Math.max(wait, 0), 1_000 * LONGEST_WAIT), () => {\n      this.look();',
-    killers: [specs('schedule/saga-schedules')],
+    killers: [specs('schedule/schedule-ticker')],
   },
   {
     name: 'wait for ever for the input of a schedule',
     find: 'return await Promise.race([input, late]);',
     replace: 'late.catch(() => undefined);\n      return await input;',
-    killers: [specs('schedule/saga-schedules')],
+    killers: [specs('schedule/schedule-ticker')],
   },
 ];

@@ -14,7 +14,7 @@ import {
   Saga,
   sagaMigrations,
   SagaModule,
-  type SagaService,
+  type SagaOperations,
   Step,
   type StepContext,
   StepHandler,
@@ -34,7 +34,7 @@ import {
 import { SagaHealthIndicator, SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
 import { SagaTest } from '../../libs/saga/src/testing/index.js';
 import { handling } from '../../libs/saga/src/messaging/handling/handled-message.js';
-import type { TestApps } from '../support/test-app.js';
+import type { TestApp } from '../support/test-app.js';
 
 @Saga({ name: 'order' })
 export class Order {
@@ -64,7 +64,7 @@ export interface Sample {
 
 /** What the samples call: the running application, and a saga in it. Set before each test. */
 export interface SampleContext {
-  app: Awaited<ReturnType<TestApps['start']>>;
+  app: TestApp;
   id: string;
 }
 
@@ -103,17 +103,18 @@ const started = async (module: DynamicModule) => {
 
 /** A sample of each public call that takes an object. */
 export function samplesFor(current: SampleContext): Record<string, Sample> {
-  const service =
-    (name: keyof SagaService) =>
+  const callsOf =
+    <Of extends 'sagas' | 'operations' | 'schedules' | 'shards'>(service: Of) =>
+    (name: keyof TestApp[Of]) =>
     (...args: never[]) =>
-      (current.app.sagas[name] as (...args: never[]) => unknown)(...args);
-  const operatorCall = (name: keyof SagaService): Sample => ({
+      (current.app[service][name] as (...args: never[]) => unknown)(...args);
+  const service = callsOf('sagas');
+  const operation = callsOf('operations');
+  const schedule = callsOf('schedules');
+  const shard = callsOf('shards');
+  const operatorCall = (name: keyof SagaOperations): Sample => ({
     args: [target(), operator],
-    run: service(name),
-  });
-  const looking = (name: keyof SagaService, ...more: unknown[]): Sample => ({
-    args: [target(), ...more],
-    run: service(name),
+    run: operation(name),
   });
   const outbox = () => current.app.nest.get(Outbox, { strict: false });
   const manager = () => current.app.dataSource.manager;
@@ -132,10 +133,10 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         args: [Order, {}, { id: randomUUID(), correlationId: 'o-2', priority: 1, delay: '1h', tags: {} }],
         run: service('start'),
       },
-      'SagaService.get': looking('get'),
-      'SagaService.history': looking('history'),
-      'SagaService.previewRollback': looking('previewRollback'),
-      'SagaService.wait': looking('wait', { timeout: 1 }),
+      'SagaService.get': { args: [target()], run: service('get') },
+      'SagaOperations.history': { args: [target()], run: operation('history') },
+      'SagaOperations.previewRollback': { args: [target()], run: operation('previewRollback') },
+      'SagaService.wait': { args: [target(), { timeout: 1 }], run: service('wait') },
       'SagaService.watch': {
         args: [target()],
         run: async (given: never) => {
@@ -147,13 +148,13 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         args: [{ saga: 'order', step: 'agree', tags: { a: 'b' }, limit: 1 }],
         run: service('tasks'),
       },
-      'SagaService.bulk': {
+      'SagaOperations.bulk': {
         args: ['cancel', filter, { by: 'ann', reason: 'why', dryRun: true, limit: 1 }],
-        run: service('bulk'),
+        run: operation('bulk'),
       },
-      'SagaService.cleanup': {
+      'SagaOperations.cleanup': {
         args: [{ olderThan: '1d', saga: 'order', limit: 1, dryRun: true }],
-        run: service('cleanup'),
+        run: operation('cleanup'),
       },
       'SagaService.signal': { args: [target(), 'paid', {}, { messageId: 'm' }], run: service('signal') },
       'SagaService.approve': {
@@ -161,46 +162,50 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         run: service('approve'),
       },
       'SagaService.reject': { args: [target(), 'act', { by: 'ann', comment: 'no' }], run: service('reject') },
-      'SagaService.retry': {
+      'SagaOperations.retry': {
         args: [target(), { ...operator, input: {}, step: 'act' }],
-        run: service('retry'),
+        run: operation('retry'),
       },
-      'SagaService.skip': { args: [target(), 'act', { ...operator, result: {} }], run: service('skip') },
-      'SagaService.complete': {
+      'SagaOperations.retryNow': {
+        args: [target(), { ...operator, step: 'act' }],
+        run: operation('retryNow'),
+      },
+      'SagaOperations.skip': { args: [target(), 'act', { ...operator, result: {} }], run: operation('skip') },
+      'SagaOperations.complete': {
         args: [target(), 'act', { ...operator, result: {}, force: true }],
-        run: service('complete'),
+        run: operation('complete'),
       },
-      'SagaService.abandonAttempt': {
+      'SagaOperations.abandon': {
         args: [target(), 'act', { ...operator, force: true }],
-        run: service('abandonAttempt'),
+        run: operation('abandon'),
       },
-      'SagaService.reschedule': { args: [target(), 'act', '1h', operator], run: service('reschedule') },
-      'SagaService.cancel': operatorCall('cancel'),
-      'SagaService.abort': operatorCall('abort'),
-      'SagaService.undo': operatorCall('undo'),
-      'SagaService.pause': operatorCall('pause'),
-      'SagaService.resume': operatorCall('resume'),
-      'SagaService.pauseSchedule': {
+      'SagaOperations.reschedule': { args: [target(), 'act', '1h', operator], run: operation('reschedule') },
+      'SagaService.cancel': { args: [target(), operator], run: service('cancel') },
+      'SagaOperations.abort': operatorCall('abort'),
+      'SagaOperations.undo': operatorCall('undo'),
+      'SagaOperations.pause': operatorCall('pause'),
+      'SagaOperations.resume': operatorCall('resume'),
+      'SagaSchedules.pause': {
         args: ['order', { by: 'ann', reason: 'why' }],
-        run: service('pauseSchedule'),
+        run: schedule('pause'),
       },
-      'SagaService.resumeSchedule': {
+      'SagaSchedules.resume': {
         args: ['order', { by: 'ann', reason: 'why' }],
-        run: service('resumeSchedule'),
+        run: schedule('resume'),
       },
-      'SagaService.pauseStep': {
+      'SagaOperations.pauseStep': {
         args: ['order', 'act', { by: 'ann', reason: 'why' }],
-        run: service('pauseStep'),
+        run: operation('pauseStep'),
       },
-      'SagaService.resumeStep': {
+      'SagaOperations.resumeStep': {
         args: ['order', 'act', { by: 'ann', reason: 'why' }],
-        run: service('resumeStep'),
+        run: operation('resumeStep'),
       },
-      'SagaService.pausedSteps': { args: [{ resumed: 1 }], run: service('pausedSteps') },
-      'SagaService.drain': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('drain') },
-      'SagaService.close': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('close') },
-      'SagaService.open': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('open') },
-      'SagaService.admit': { args: ['eu', { by: 'ann', reason: 'why' }], run: service('admit') },
+      'SagaOperations.pausedSteps': { args: [{ resumed: 1 }], run: operation('pausedSteps') },
+      'SagaShards.drain': { args: ['eu', { by: 'ann', reason: 'why' }], run: shard('drain') },
+      'SagaShards.close': { args: ['eu', { by: 'ann', reason: 'why' }], run: shard('close') },
+      'SagaShards.open': { args: ['eu', { by: 'ann', reason: 'why' }], run: shard('open') },
+      'SagaShards.admit': { args: ['eu', { by: 'ann', reason: 'why' }], run: shard('admit') },
       'SagaHandle.outcome': {
         args: [{ timeout: 1 }],
         run: async (options: never) =>

@@ -23,14 +23,18 @@ describe('a slip', () => {
   const given = (value: object) => value as never;
 
   test('in the filter of a bulk call does nothing to any saga, and neither does one in dryRun', async () => {
-    await expect(app.sagas.bulk('cancel', given({ saga: Order, tag: { a: 'b' } }))).rejects.toThrow(
+    await expect(app.operations.bulk('cancel', given({ saga: Order, tag: { a: 'b' } }))).rejects.toThrow(
       "bulk(): filter: unknown option 'tag'. Did you mean 'tags'?",
     );
-    await expect(app.sagas.bulk('cancel', {}, given({ dryrun: true }))).rejects.toThrow(
+    await expect(app.operations.bulk('cancel', {}, given({ dryrun: true }))).rejects.toThrow(
       "bulk(): options: unknown option 'dryrun'. Did you mean 'dryRun'?",
     );
-    await expect(app.sagas.bulk('cancel', {}, given({ dryRun: 'yes' }))).rejects.toThrow(/dryRun is 'yes'/);
-    await expect(app.sagas.bulk('cancel', {}, given({ expects: 'running' }))).rejects.toThrow(/'expects'/);
+    await expect(app.operations.bulk('cancel', {}, given({ dryRun: 'yes' }))).rejects.toThrow(
+      /dryRun is 'yes'/,
+    );
+    await expect(app.operations.bulk('cancel', {}, given({ expects: 'running' }))).rejects.toThrow(
+      /'expects'/,
+    );
     expect(await app.sagas.get(id)).toMatchObject({ status: 'running' });
   });
 

@@ -92,7 +92,7 @@ describe('REST', () => {
       ]),
     );
     expect(tried.length).toBeGreaterThan(18);
-    expect(await app.sagas.history(id)).toEqual([]);
+    expect(await app.operations.history(id)).toEqual([]);
   });
 });
 

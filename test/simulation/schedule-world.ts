@@ -1,7 +1,7 @@
 import { type SagaGraph, sagaLabel } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { SagaSchedule } from '../../libs/saga/src/definition/options/schedule-options.js';
 import { SagaObservers } from '../../libs/saga/src/engine/observe/saga-observers.js';
-import { SagaSchedules } from '../../libs/saga/src/engine/schedule/saga-schedules.js';
+import { ScheduleTicker } from '../../libs/saga/src/engine/schedule/schedule-ticker.js';
 import { StoreRetry } from '../../libs/saga/src/engine/write/store-retry.js';
 import { isTerminal } from '../../libs/saga/src/machine/saga-state.js';
 import { StoreClock } from '../../libs/saga/src/shared/store-clock.js';
@@ -123,12 +123,12 @@ export class ScheduleWorld {
     });
   }
 
-  private schedules(name: string, dice: Dice, life: Life): SagaSchedules {
+  private schedules(name: string, dice: Dice, life: Life): ScheduleTicker {
     const { timeline, weather, database } = this;
     const clock = new SimulatedClock(timeline, life, dice);
     const store = new SimulatedStore({ timeline, weather, database }, name, life, new Link(), dice);
     let ids = 0;
-    return new SagaSchedules([graphOf(this.rules)], {
+    return new ScheduleTicker([graphOf(this.rules)], {
       ...{ store, clock, storeClock: new StoreClock(clock), observers: new SagaObservers(QUIET) },
       retry: new StoreRetry({ store, clock, random: dice.next, log: QUIET }),
       definitions: { checked: async (_, input) => input },

@@ -59,18 +59,18 @@ export class OutageScene {
 
   /** What an operator does beside the orders, with a step that no other operator pauses. */
   async operate(step: string): Promise<void> {
-    const { sagas } = this.app;
-    await sagas.pauseStep('order', step, { by: 'a' });
-    await sagas.resumeStep('order', step, { by: 'a' });
-    await sagas.cleanup({ olderThan: '1h' });
-    await sagas.stats();
+    const { sagas, operations, schedules } = this.app;
+    await operations.pauseStep('order', step, { by: 'a' });
+    await operations.resumeStep('order', step, { by: 'a' });
+    await operations.cleanup({ olderThan: '1h' });
+    await operations.stats();
     const handle = await sagas.start(this.order as never, {});
     this.handles.push(handle);
-    await sagas.pause(handle.id, { by: 'a' });
+    await operations.pause(handle.id, { by: 'a' });
     await until(async () => (await sagas.get(handle.id)).status === 'paused');
-    await sagas.resume(handle.id, { by: 'a' });
+    await operations.resume(handle.id, { by: 'a' });
     await sagas.signal(handle.id, 'paid', 1);
-    await (await sagas.trigger('report')).outcome();
+    await (await schedules.trigger('report')).outcome();
     this.triggered += 1;
   }
 

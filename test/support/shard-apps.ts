@@ -3,13 +3,23 @@ import { NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
 import pg from 'pg';
 import { pgDatabase, type SagaDatabase } from '../../libs/saga/src/databases/pg/index.js';
-import { SagaModule, type SagaModuleOptions, SagaService } from '../../libs/saga/src/index.js';
+import {
+  SagaModule,
+  type SagaModuleOptions,
+  SagaOperations,
+  SagaSchedules,
+  SagaService,
+  SagaShards,
+} from '../../libs/saga/src/index.js';
 import { TcpProxy } from '../chaos/rig/src/tcp-proxy.js';
 import { until } from './gate.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
 export interface ShardApp {
   readonly sagas: SagaService;
+  readonly operations: SagaOperations;
+  readonly schedules: SagaSchedules;
+  readonly shards: SagaShards;
   /** The application's own, by the name of the shard. */
   readonly pools: Readonly<Record<string, pg.Pool>>;
   /** Returns a provider. */
@@ -145,6 +155,9 @@ export class ShardApps {
     }
     const app: ShardApp = {
       sagas: nest.get(SagaService, { strict: false }),
+      operations: nest.get(SagaOperations, { strict: false }),
+      schedules: nest.get(SagaSchedules, { strict: false }),
+      shards: nest.get(SagaShards, { strict: false }),
       pools,
       get: (type) => nest.get(type, { strict: false }),
       close: async () => {

@@ -3,7 +3,14 @@ import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { SagaModule, type SagaModuleOptions, SagaService } from '../../libs/saga/src/index.js';
+import {
+  SagaModule,
+  type SagaModuleOptions,
+  SagaOperations,
+  SagaSchedules,
+  SagaService,
+  SagaShards,
+} from '../../libs/saga/src/index.js';
 import { SagaPoller } from '../../libs/saga/src/nest/maintenance/saga.poller.js';
 import { TABLES } from '../../libs/saga/src/store/postgres/schema/tables/table-facts.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
@@ -24,6 +31,9 @@ export interface TestAppOptions {
 export interface TestApp {
   readonly nest: INestApplicationContext;
   readonly sagas: SagaService;
+  readonly operations: SagaOperations;
+  readonly schedules: SagaSchedules;
+  readonly shards: SagaShards;
   readonly dataSource: DataSource;
   /** From now on it learns of things by announcements and its own timers, or never. */
   stopPolling(): void;
@@ -73,6 +83,9 @@ export class TestApps {
     const app: TestApp = {
       nest,
       sagas: nest.get(SagaService, { strict: false }),
+      operations: nest.get(SagaOperations, { strict: false }),
+      schedules: nest.get(SagaSchedules, { strict: false }),
+      shards: nest.get(SagaShards, { strict: false }),
       dataSource: nest.get(DataSource, { strict: false }),
       stopPolling: () => nest.get(SagaPoller, { strict: false }).stop(),
       close: async () => {

@@ -157,7 +157,7 @@ describe('reported from the database is', () => {
     class Large {
       @Approval() accept() {}
     }
-    const { sagas } = await apps.start({ sagas: [OrderSaga, Large], imports });
+    const { sagas, operations } = await apps.start({ sagas: [OrderSaga, Large], imports });
     const stuck = await sagas.start(OrderSaga, { stuck: true });
     await stuck.outcome();
     const large = await sagas.start(Large, undefined);
@@ -176,7 +176,7 @@ describe('reported from the database is', () => {
     expect(await metrics.points('saga.stuck')).toMatchObject([
       { attributes: { 'saga.name': 'order' }, value: 1 },
     ]);
-    await sagas.skip(stuck.id, 'reserve');
+    await operations.skip(stuck.id, 'reserve');
     await sagas.approve(large.id, 'accept', { by: 'ann' });
     await Promise.all([sagas.wait(stuck.id), sagas.wait(large.id)]);
     expect((await metrics.points('saga.active')).map(({ value }) => value)).toEqual([0, 0]);
@@ -184,9 +184,10 @@ describe('reported from the database is', () => {
   });
 
   test('each step that an operator has paused, until it is resumed', async () => {
-    const { sagas } = await apps.start({ sagas: [OrderSaga], imports });
+    const { operations } = await apps.start({ sagas: [OrderSaga], imports });
     expect(await metrics.points('saga.paused_steps')).toEqual([]);
-    for (const step of ['charge', 'reserve'] as const) await sagas.pauseStep(OrderSaga, step, { by: 'ann' });
+    for (const step of ['charge', 'reserve'] as const)
+      await operations.pauseStep(OrderSaga, step, { by: 'ann' });
     const paused = async () =>
       (await metrics.points('saga.paused_steps')).map(({ attributes, value }) => [attributes, value]);
     const of = (step: string) => ({ 'saga.name': 'order', 'saga.step.name': step });
@@ -196,7 +197,7 @@ describe('reported from the database is', () => {
         [of('reserve'), 1],
       ]),
     );
-    await sagas.resumeStep(OrderSaga, 'charge', { by: 'ann' });
+    await operations.resumeStep(OrderSaga, 'charge', { by: 'ann' });
     expect(await paused()).toEqual(
       expect.arrayContaining([
         [of('charge'), 0],

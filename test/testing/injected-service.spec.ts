@@ -113,7 +113,7 @@ describe('SagaService, injected into a saga and into the providers of an importe
 
   test('refuses cleanup(), which needs a database', async () => {
     const run = await mailing.run({ to: 'ada' });
-    await expect(run.sagas.cleanup({ olderThan: 0 })).rejects.toThrow(
+    await expect(run.operations.cleanup({ olderThan: 0 })).rejects.toThrow(
       /cleanup\(\) does nothing in a SagaTest/,
     );
   });

@@ -1,5 +1,5 @@
 import { Inject } from '@nestjs/common';
-import { Saga, SagaService, Step } from '../../libs/saga/src/index.js';
+import { Saga, SagaService, SagaShards, Step } from '../../libs/saga/src/index.js';
 import { SagaTest } from '../../libs/saga/src/testing/index.js';
 
 @Saga({ name: 'shipment' })
@@ -11,12 +11,15 @@ class ShipmentSaga {
 
 @Saga({ name: 'order' })
 class OrderSaga {
-  constructor(@Inject(SagaService) private readonly sagas: SagaService) {}
+  constructor(
+    @Inject(SagaService) private readonly sagas: SagaService,
+    @Inject(SagaShards) private readonly shards: SagaShards,
+  ) {}
 
   @Step() async ship() {
     const options = { shard: 'eu', correlationId: 'shipment-1' };
     const { created } = await this.sagas.start(ShipmentSaga, {}, options);
-    return { created, shards: (await this.sagas.shards()).length };
+    return { created, shards: (await this.shards.list()).length };
   }
 }
 

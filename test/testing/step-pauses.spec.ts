@@ -19,7 +19,7 @@ class OrderSaga {
 
 test('a paused step begins no attempt until it is resumed, and everything else goes on', async () => {
   const run = await SagaTest.of(OrderSaga).start({});
-  await run.sagas.pauseStep(OrderSaga, 'charge', { by: 'ann', reason: 'payments are down' });
+  await run.operations.pauseStep(OrderSaga, 'charge', { by: 'ann', reason: 'payments are down' });
   await run.signal('go');
   await run.advance('5h');
   expect(charged).toBe(0);
@@ -27,14 +27,14 @@ test('a paused step begins no attempt until it is resumed, and everything else g
     ...{ status: 'running', step: 'charge', lockedBy: undefined },
     waitingFor: { kind: 'paused-step', step: 'charge', by: 'ann', reason: 'payments are down' },
   });
-  await run.sagas.resumeStep('order', 'charge');
+  await run.operations.resumeStep('order', 'charge');
   await run.advance('1m');
   expect(charged).toBe(1);
-  await run.sagas.pauseStep(OrderSaga, 'charge');
+  await run.operations.pauseStep(OrderSaga, 'charge');
   await run.advance('5h');
   expect(charged).toBe(1);
   expect(run.waitingFor).toMatchObject({ kind: 'paused-step', since: expect.any(Date) });
-  await run.sagas.resumeStep(OrderSaga, 'charge');
+  await run.operations.resumeStep(OrderSaga, 'charge');
   await run.finish();
   expect(charged).toBe(3);
   expect(run.outcome).toMatchObject({ status: 'compensated', failure: { step: 'ship' } });
@@ -42,12 +42,12 @@ test('a paused step begins no attempt until it is resumed, and everything else g
 
 test('the deadline and a cancellation compensate a saga whose step is paused', async () => {
   const timedOut = await SagaTest.of(OrderSaga).start({});
-  await timedOut.sagas.pauseStep(OrderSaga, 'charge');
+  await timedOut.operations.pauseStep(OrderSaga, 'charge');
   await timedOut.signal('go');
   await timedOut.advance('2d');
   expect(timedOut.outcome).toMatchObject({ status: 'compensated', failure: { kind: 'timeout' } });
   const cancelled = await SagaTest.of(OrderSaga).start({});
-  await cancelled.sagas.pauseStep(OrderSaga, 'charge');
+  await cancelled.operations.pauseStep(OrderSaga, 'charge');
   await cancelled.signal('go');
   await cancelled.cancel('no longer wanted');
   expect(cancelled.outcome.status).toBe('compensated');
@@ -56,9 +56,9 @@ test('the deadline and a cancellation compensate a saga whose step is paused', a
 
 test('an operator can skip a paused step of one saga', async () => {
   const run = await SagaTest.of(OrderSaga).start({});
-  await run.sagas.pauseStep(OrderSaga, 'charge');
+  await run.operations.pauseStep(OrderSaga, 'charge');
   await run.signal('go');
-  await run.sagas.complete(run.id, 'charge', { reason: 'paid in cash' });
+  await run.operations.complete(run.id, 'charge', { reason: 'paid in cash' });
   await run.finish();
   expect(charged).toBe(0);
   expect(run.outcome).toMatchObject({ status: 'compensated', failure: { step: 'ship' } });

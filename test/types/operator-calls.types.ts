@@ -1,12 +1,14 @@
 /** The options of operators' calls. Compiled with the tests' type check; there is nothing to run. */
 import type { CallName, CALLS } from '../../libs/saga/src/engine/ports/call-table.js';
-import type { OperatorOptions, SagaService } from '../../libs/saga/src/index.js';
+import type { OperatorOptions, SagaOperations, SagaService } from '../../libs/saga/src/index.js';
 import type { Equal, Expect } from './expect.js';
 
 type Last<Given> = Given extends readonly [...unknown[], infer Options] ? Options : never;
-/** What a method of SagaService takes as its options, beside what each call takes. */
+type Calls = Pick<SagaService, CallName & keyof SagaService> &
+  Pick<SagaOperations, CallName & keyof SagaOperations>;
+/** What a method of these services takes as its options, beside what each call takes. */
 type Taken<Name extends CallName> = Exclude<
-  keyof Last<Required<Parameters<SagaService[Name]>>>,
+  keyof Last<Required<Parameters<Calls[Name]>>>,
   keyof OperatorOptions | 'transaction'
 >;
 type Listed<Name extends CallName> = (typeof CALLS)[Name]['options'];

@@ -3,6 +3,7 @@ import {
   Saga,
   SagaModule,
   type SagaService,
+  type SagaShards,
   type ShardStatus,
   Step,
   type StepContext,
@@ -44,18 +45,18 @@ export const modules = [
   SagaModule.forRoot({ shards: { eu: { database: pgDatabase(eu), shema: 'saga_eu' } } }),
 ];
 
-export async function calls(sagas: SagaService) {
+export async function calls(sagas: SagaService, shards: SagaShards) {
   await sagas.start(OrderSaga, { region: 'eu' }, { shard: 'eu' });
   // @ts-expect-error The name of a shard is a string.
   await sagas.start(OrderSaga, { region: 'eu' }, { shard: 1 });
-  await sagas.drain('eu', { by: 'ann', reason: 'a new server' });
+  await shards.drain('eu', { by: 'ann', reason: 'a new server' });
   // @ts-expect-error A shard is not a saga: there is no state to expect.
-  await sagas.admit('eu', { expects: { revision: 1 } });
-  await sagas.close('eu', { by: 'ann', reason: 'a server of its own' });
-  await sagas.open('eu', { by: 'ann' });
-  const shards = await sagas.shards();
+  await shards.admit('eu', { expects: { revision: 1 } });
+  await shards.close('eu', { by: 'ann', reason: 'a server of its own' });
+  await shards.open('eu', { by: 'ann' });
+  const all = await shards.list();
   // @ts-expect-error There are no counts of a shard that cannot be reached.
-  return shards[0]!.counts.due;
+  return all[0]!.counts.due;
 }
 
-export type ListsShards = Expect<Equal<Awaited<ReturnType<SagaService['shards']>>, ShardStatus[]>>;
+export type ListsShards = Expect<Equal<Awaited<ReturnType<SagaShards['list']>>, ShardStatus[]>>;

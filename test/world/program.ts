@@ -1,5 +1,11 @@
 import type { DataSource } from 'typeorm';
-import { type SagaHandle, SagaNotFoundError, type SagaService } from '../../libs/saga/src/index.js';
+import {
+  type SagaHandle,
+  SagaNotFoundError,
+  type SagaOperations,
+  type SagaSchedules,
+  type SagaService,
+} from '../../libs/saga/src/index.js';
 import type { Inbox, Outbox, RelayedMessage } from '../../libs/saga/src/messaging/index.js';
 import { until } from '../support/gate.js';
 import * as world from './sagas.js';
@@ -7,6 +13,8 @@ import * as world from './sagas.js';
 /** A process of an application that has all of `SAGAS`, an outbox with a relay, and an inbox. */
 export interface WorldProcess {
   readonly sagas: SagaService;
+  readonly operations: SagaOperations;
+  readonly schedules: SagaSchedules;
   readonly dataSource: DataSource;
   readonly outbox: Outbox;
   readonly inbox: Inbox;
@@ -106,30 +114,30 @@ const plays: Record<string, Play> = {
     const [one, other] = [w.processes[0]!, w.processes.at(-1)!];
     const failing = await one.sagas.start(world.FailingSaga, { refund: 'fails' });
     expect(await statuses([failing])).toEqual(['stuck']);
-    await other.sagas.skip(failing.id, 'charge', { by: 'ann', reason: 'refunded by transfer' });
+    await other.operations.skip(failing.id, 'charge', { by: 'ann', reason: 'refunded by transfer' });
     expect(await statuses([failing])).toEqual(['compensated']);
-    expect(await other.sagas.history(failing.id)).toMatchObject([
+    expect(await other.operations.history(failing.id)).toMatchObject([
       { action: 'skip', by: 'ann', step: 'charge' },
     ]);
 
     const stuck = await other.sagas.start(world.StuckSaga, { broken: true });
     expect(await statuses([stuck])).toEqual(['stuck']);
-    await one.sagas.retry(stuck.id, { input: { broken: false } });
+    await one.operations.retry(stuck.id, { input: { broken: false } });
     expect(await outcomes([stuck])).toMatchObject([
       { status: 'completed', results: { deliver: 'delivered' } },
     ]);
 
     const asked = await one.sagas.start(world.QuestionSaga, {});
     await waitsFor(one, asked.id, 'signal');
-    await other.sagas.pause(asked.id, { by: 'bob' });
+    await other.operations.pause(asked.id, { by: 'bob' });
     await waitsFor(other, asked.id, 'paused');
-    await one.sagas.resume(asked.id, { by: 'bob' });
+    await one.operations.resume(asked.id, { by: 'bob' });
     await waitsFor(other, asked.id, 'signal');
     await other.sagas.cancel(asked.id, { reason: 'no longer asked' });
     expect(await outcomes([asked])).toMatchObject([
       { status: 'compensated', failure: { kind: 'cancelled', reason: 'no longer asked' } },
     ]);
-    const history = await one.sagas.history(asked.id);
+    const history = await one.operations.history(asked.id);
     expect(history.map(({ action }) => action)).toEqual(['pause', 'resume', 'cancel']);
   },
 
@@ -273,17 +281,17 @@ export async function playProgram(w: World): Promise<void> {
   );
   if (failures.length > 0)
     throw new Error(`${failures.length} of the program failed\n${failures.join('\n\n')}`);
-  const { sagas } = w.processes[0]!;
-  await until(async () => (await sagas.stats()).outbox.waiting === 0);
+  const { sagas, operations } = w.processes[0]!;
+  await until(async () => (await operations.stats()).outbox.waiting === 0);
   // One that ended at a raised level is due until it has left its line.
-  await until(async () => (await sagas.stats()).sagas.length === 0);
-  expect(await sagas.stats()).toMatchObject({
+  await until(async () => (await operations.stats()).sagas.length === 0);
+  expect(await operations.stats()).toMatchObject({
     sagas: [],
     due: 0,
     overdue: 0,
     outbox: { waiting: 0, dead: 0 },
   });
-  const deleted = await sagas.cleanup({ olderThan: 0 });
+  const deleted = await operations.cleanup({ olderThan: 0 });
   expect(deleted.more).toBe(false);
   expect((await sagas.find({})).items).toEqual([]);
 }

@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import type { INestApplicationContext } from '@nestjs/common';
-import { SagaModule, SagaService } from '../../libs/saga/src/index.js';
+import { SagaModule, SagaOperations, SagaSchedules, SagaService } from '../../libs/saga/src/index.js';
 import { Inbox, Outbox, SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
 import { MemoryBroker } from '../messaging/support/memory-broker.js';
 import { findPgbouncer, startPgbouncer } from '../support/pgbouncer.mjs';
@@ -42,6 +42,8 @@ async function play(url: string, { poolSize = 10, callerPoolSize }: WorldRow): P
 
 const processOf = (nest: INestApplicationContext): WorldProcess => ({
   sagas: nest.get(SagaService, { strict: false }),
+  operations: nest.get(SagaOperations, { strict: false }),
+  schedules: nest.get(SagaSchedules, { strict: false }),
   dataSource: nest.get(DataSource, { strict: false }),
   outbox: nest.get(Outbox, { strict: false }),
   inbox: nest.get(Inbox, { strict: false }),

@@ -58,7 +58,7 @@ describe('four eyes', () => {
     expect(await tasks()).toEqual([]);
     expect(run.outcome.status).toBe('completed');
     expect(run.outcome.results.approve).toEqual({ by: ['ann', 'cid'] });
-    const history = await run.sagas.history(run.id);
+    const history = await run.operations.history(run.id);
     expect(history.map(({ action, step, by }) => [action, step, by])).toEqual([
       ['approve', 'approve', 'ann'],
       ['approve', 'approve', 'cid'],

@@ -127,18 +127,18 @@ describe('an appointment', () => {
 
   test('that moves is reminded of a day before its new date, once', async () => {
     const input = { customer: 'ada', at: new Date(Date.now() + 10 * DAY).toISOString() };
-    const { sagas } = await apps.start({ module: { providers: [AppointmentSaga] } });
+    const { sagas, operations } = await apps.start({ module: { providers: [AppointmentSaga] } });
     const { id } = await sagas.start(AppointmentSaga, input);
     await waitsFor(sagas, id, 'remind');
     const moved = new Date(Date.now() + 20 * DAY);
-    await move(sagas, id, moved, 'ada');
+    await move(sagas, operations, id, moved, 'ada');
     await waitsFor(sagas, id, 'remind');
     const { waitingFor } = await sagas.get(id);
     expect(waitingFor).toMatchObject({ until: new Date(moved.getTime() - DAY) });
     // Once the customer knows, only the thank-you moves.
-    await sagas.complete(id, 'remind', { by: 'ada', reason: 'told by telephone' });
+    await operations.complete(id, 'remind', { by: 'ada', reason: 'told by telephone' });
     await waitsFor(sagas, id, 'thank');
-    await move(sagas, id, moved, 'ada');
+    await move(sagas, operations, id, moved, 'ada');
     await waitsFor(sagas, id, 'thank');
     expect((await sagas.get(id)).waitingFor).toMatchObject({ step: 'thank', until: moved });
   });

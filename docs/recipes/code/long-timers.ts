@@ -2,6 +2,7 @@ import { Injectable, Module } from '@nestjs/common';
 import {
   type CompensationContext,
   Saga,
+  SagaOperations,
   SagaService,
   SagaStateError,
   type StartOptions,
@@ -171,11 +172,17 @@ export class AppointmentSaga {
  * The appointment has moved. Each step that waits for its old time waits for the new one: the reminder comes a day before,
  * unless it was sent already.
  */
-export async function move(sagas: SagaService, id: string, at: Date, by: string): Promise<void> {
+export async function move(
+  sagas: SagaService,
+  operations: SagaOperations,
+  id: string,
+  at: Date,
+  by: string,
+): Promise<void> {
   const { waitingFor } = await sagas.get(id);
   if (waitingFor?.kind !== 'delay' || waitingFor.step === undefined) return;
   const early = waitingFor.step === 'remind' ? DAY_MS : 0;
-  await sagas.reschedule(id, waitingFor.step, new Date(at.getTime() - early), { by, reason: 'moved' });
+  await operations.reschedule(id, waitingFor.step, new Date(at.getTime() - early), { by, reason: 'moved' });
 }
 
 function dayAfter({ at }: Appointment): Date {

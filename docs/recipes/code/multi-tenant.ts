@@ -6,6 +6,7 @@ import {
   Saga,
   type SagaHandle,
   SagaModule,
+  SagaOperations,
   SagaService,
   type SagaSummary,
   Step,
@@ -44,7 +45,10 @@ export class ImportSaga {
 /** Code that acts for a tenant uses only this: it starts sagas with the tenant's tag, and reads only these. */
 @Injectable()
 export class TenantImports {
-  constructor(private readonly sagas: SagaService) {}
+  constructor(
+    private readonly sagas: SagaService,
+    private readonly operations: SagaOperations,
+  ) {}
 
   /** Correlation ids are unique per saga, so the tenant is part of them. */
   start(tenant: string, file: string): Promise<SagaHandle<ImportSaga>> {
@@ -63,7 +67,7 @@ export class TenantImports {
   /** When a tenant leaves: its running sagas are compensated. */
   async stopAll(tenant: string, by: string): Promise<number> {
     const filter = { tags: { tenant }, status: 'running' } as const;
-    const { done } = await this.sagas.bulk('cancel', filter, { by, reason: 'the tenant has left' });
+    const { done } = await this.operations.bulk('cancel', filter, { by, reason: 'the tenant has left' });
     return done;
   }
 }

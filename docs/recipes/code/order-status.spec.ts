@@ -37,7 +37,7 @@ describe('what a customer is shown', () => {
 
   test('of an order that an operator has ended, is that it is cancelled', async () => {
     const run = await ordered.failing('ship').run(order, { correlationId: order.id });
-    await run.sagas.abort(run.id, { reason: 'refunded manually' });
+    await run.operations.abort(run.id, { reason: 'refunded manually' });
     expect(statusOf(await run.sagas.get({ saga: OrderedSaga, correlationId: order.id }))).toMatchObject({
       state: 'cancelled',
       final: true,

@@ -1,7 +1,13 @@
 import { type INestApplication, type ModuleMetadata, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { SagaModule, type SagaModuleOptions, SagaService } from 'nestjs-durable-saga';
+import {
+  SagaModule,
+  type SagaModuleOptions,
+  SagaOperations,
+  SagaSchedules,
+  SagaService,
+} from 'nestjs-durable-saga';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
@@ -18,6 +24,8 @@ export interface RecipeAppOptions {
 export interface RecipeApp {
   readonly nest: INestApplication;
   readonly sagas: SagaService;
+  readonly operations: SagaOperations;
+  readonly schedules: SagaSchedules;
   readonly dataSource: DataSource;
   readonly url: string;
 }
@@ -59,6 +67,8 @@ export class RecipeApps {
     const app = {
       nest,
       sagas: nest.get(SagaService, { strict: false }),
+      operations: nest.get(SagaOperations, { strict: false }),
+      schedules: nest.get(SagaSchedules, { strict: false }),
       dataSource: nest.get(DataSource, { strict: false }),
       url: await nest.getUrl(),
     };

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Saga, SagaService, type ScheduleTick, Step, type StepContext } from 'nestjs-durable-saga';
+import { Saga, SagaSchedules, type ScheduleTick, Step, type StepContext } from 'nestjs-durable-saga';
 
 export interface Report {
   day: string;
@@ -60,21 +60,21 @@ export class HourlyBillingSaga {
 
 @Injectable()
 export class ReportOperations {
-  constructor(private readonly sagas: SagaService) {}
+  constructor(private readonly schedules: SagaSchedules) {}
 
   async overview(): Promise<string[]> {
-    const schedules = await this.sagas.schedules();
+    const schedules = await this.schedules.list();
     return schedules.map(({ saga, next }) => `${saga}: ${next ? `next at ${next.toISOString()}` : 'paused'}`);
   }
 
   async duringMigration(migrate: () => Promise<void>, by: string): Promise<void> {
-    await this.sagas.pauseSchedule(NightlyReportSaga, { by, reason: 'the warehouse is migrated' });
+    await this.schedules.pause(NightlyReportSaga, { by, reason: 'the warehouse is migrated' });
     await migrate();
-    await this.sagas.resumeSchedule(NightlyReportSaga);
+    await this.schedules.resume(NightlyReportSaga);
   }
 
   async now(): Promise<string> {
-    const { id } = await this.sagas.trigger(NightlyReportSaga);
+    const { id } = await this.schedules.trigger(NightlyReportSaga);
     return id;
   }
 }

@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import {
   SagaModule,
   SagaNotFoundError,
+  SagaOperations,
   SagaService,
   type TransactionalStepContext,
 } from 'nestjs-durable-saga';
@@ -88,12 +89,12 @@ describe('the transactional-steps recipe', () => {
   });
 
   test('starts no saga without the request', async () => {
-    const { nest, sagas } = await open();
+    const { nest, sagas, operations } = await open();
     const transfers = nest.get(Transfers);
     await (
       await transfers.request({ id: 't-4', from: 'ada', to: 'bob', cents: 1 })
     ).outcome({ timeout: '10s' });
-    await sagas.cleanup({ olderThan: 0, saga: TransferSaga });
+    await operations.cleanup({ olderThan: 0, saga: TransferSaga });
     // The request is there already, and its row is refused; with it goes the start.
     const again = transfers.request({ id: 't-4', from: 'ada', to: 'bob', cents: 1 });
     await expect(again).rejects.toThrow(/duplicate key/);
@@ -138,6 +139,7 @@ describe.each(LAYERS)('the transactional-steps recipe with %s', (_, { TransferSa
     })(App);
     const nest = await NestFactory.createApplicationContext(App, { logger: false, abortOnError: false });
     const sagas = nest.get(SagaService);
+    const operations = nest.get(SagaOperations);
     const saga = nest.get(TransferSaga);
     const debit = saga.debit.bind(saga);
     saga.debit = async (ctx: never) => {
@@ -152,7 +154,7 @@ describe.each(LAYERS)('the transactional-steps recipe with %s', (_, { TransferSa
     const refused = await layer.request(sagas, { ...transfer, id: 't-2', cents: 5_000 });
     expect((await refused.outcome({ timeout: '10s' })).failure?.kind).toBe('rejected');
     // Its request is there already, and the row is refused.
-    await sagas.cleanup({ olderThan: 0 });
+    await operations.cleanup({ olderThan: 0 });
     await expect(layer.request(sagas, transfer)).rejects.toThrow(
       /duplicate key|Failed query|Unique constraint/,
     );

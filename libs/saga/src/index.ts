@@ -97,12 +97,16 @@ export type {
   AbandonOptions,
   CancelOptions,
   CompleteOptions,
+  RetryNowOptions,
   RetryOptions,
   SagaHandle,
   SagaTarget,
   SkipOptions,
 } from './nest/calls/saga-calls.js';
+export { SagaOperations } from './nest/saga.operations.js';
+export { SagaSchedules } from './nest/saga.schedules.js';
 export { SagaService } from './nest/saga.service.js';
+export { SagaShards } from './nest/saga.shards.js';
 export type { SagaUpdate, SagaUpdateIterator, SagaUpdates } from './nest/calls/saga-watch.js';
 export type { TaskFilter } from './nest/calls/tasks-page.js';
 export type { Page, SagaFilter, TimeRange } from './nest/calls/saga-filter.js';

@@ -8,7 +8,14 @@ import {
   type SagaAdminModuleOptions,
   type SagaAdminRoutes,
 } from '../../../libs/saga/src/admin/index.js';
-import { SagaModule, type SagaModuleOptions, SagaService } from '../../../libs/saga/src/index.js';
+import {
+  SagaModule,
+  type SagaModuleOptions,
+  SagaOperations,
+  SagaSchedules,
+  SagaService,
+  SagaShards,
+} from '../../../libs/saga/src/index.js';
 import { TestApps } from '../../support/test-app.js';
 import { AdminClient } from './admin-client.js';
 
@@ -37,6 +44,9 @@ export interface AdminAppOptions {
 export interface AdminApp {
   readonly nest: INestApplication;
   readonly sagas: SagaService;
+  readonly operations: SagaOperations;
+  readonly schedules: SagaSchedules;
+  readonly shards: SagaShards;
   /** Its origin. */
   readonly url: string;
   readonly client: AdminClient;
@@ -105,6 +115,9 @@ export class AdminApps {
       nest,
       url,
       sagas: nest.get(SagaService, { strict: false }),
+      operations: nest.get(SagaOperations, { strict: false }),
+      schedules: nest.get(SagaSchedules, { strict: false }),
+      shards: nest.get(SagaShards, { strict: false }),
       client: new AdminClient(`${url}/${admin?.path ?? 'sagas'}`),
       close: async () => {
         this.apps = this.apps.filter((other) => other !== app);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Saga, SagaService, Step, WaitFor } from 'nestjs-durable-saga';
+import { Saga, SagaOperations, SagaService, Step, WaitFor } from 'nestjs-durable-saga';
 import { smallApp } from './small-app.js';
 
 @Saga({ name: 'waiting' })
@@ -14,6 +14,7 @@ const typed = (value: object) => value as never;
 export async function refusesUnknownOptions(url: string): Promise<void> {
   const app = await smallApp(url, { providers: [WaitingSaga] });
   const sagas = app.get(SagaService);
+  const operations = app.get(SagaOperations);
   const refused = async (call: () => Promise<unknown>, unknown: string, known: string) =>
     assert.rejects(call, ({ message, code }: { message: string; code?: string }) => {
       assert.match(message, new RegExp(unknown));
@@ -26,9 +27,9 @@ export async function refusesUnknownOptions(url: string): Promise<void> {
     const { id } = await sagas.start(WaitingSaga, {}, { correlationId: 'one', tags });
     await sagas.start(WaitingSaga, {}, { correlationId: 'two', tags: { tenant: 'globex' } });
 
-    await refused(() => sagas.bulk('cancel', typed({ saga: WaitingSaga, tag: tags })), 'tag', 'tags');
+    await refused(() => operations.bulk('cancel', typed({ saga: WaitingSaga, tag: tags })), 'tag', 'tags');
     await refused(
-      () => sagas.bulk('abort', { saga: WaitingSaga }, typed({ dryrun: true, reason: 'a try' })),
+      () => operations.bulk('abort', { saga: WaitingSaga }, typed({ dryrun: true, reason: 'a try' })),
       'dryrun',
       'dryRun',
     );
@@ -48,7 +49,7 @@ export async function refusesUnknownOptions(url: string): Promise<void> {
       items.map(({ status, correlationId }) => `${correlationId} ${status}`),
       ['two running', 'one running'],
     );
-    await sagas.bulk('abort', { saga: WaitingSaga }, { reason: 'that was it' });
+    await operations.bulk('abort', { saga: WaitingSaga }, { reason: 'that was it' });
   } finally {
     await app.close();
   }

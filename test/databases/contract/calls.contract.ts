@@ -74,7 +74,7 @@ export function describeCalls(apps: LayerApps): void {
 
   describe('signal() in a transaction', () => {
     test('reaches the saga if, and only if, the transaction commits', async () => {
-      const { layer, sagas } = await apps.start({ sagas: [Payment] });
+      const { layer, sagas, operations } = await apps.start({ sagas: [Payment] });
       const { id, outcome } = await sagas.start(Payment, {});
       const failed = layer.transaction(async (transaction) => {
         await sagas.signal(id, 'paid', 1, { transaction });
@@ -83,7 +83,7 @@ export function describeCalls(apps: LayerApps): void {
       await expect(failed).rejects.toBeInstanceOf(Revoked);
       await layer.transaction((transaction) => sagas.signal(id, 'paid', 2, { transaction }));
       expect((await outcome()).results).toEqual({ pay: 2 });
-      const history = await sagas.history(id);
+      const history = await operations.history(id);
       expect(history).toHaveLength(1);
     });
 

@@ -1,7 +1,14 @@
 import { type INestApplicationContext, Module, type Provider } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import pg from 'pg';
-import { SagaModule, type SagaModuleOptions, SagaService } from '../../../libs/saga/src/index.js';
+import {
+  SagaModule,
+  type SagaModuleOptions,
+  SagaOperations,
+  SagaSchedules,
+  SagaService,
+  SagaShards,
+} from '../../../libs/saga/src/index.js';
 import {
   Inbox,
   type MessageTransport,
@@ -16,6 +23,9 @@ export interface LayerApp {
   readonly nest: INestApplicationContext;
   readonly layer: Layer;
   readonly sagas: SagaService;
+  readonly operations: SagaOperations;
+  readonly schedules: SagaSchedules;
+  readonly shards: SagaShards;
   readonly outbox: Outbox;
   readonly inbox: Inbox;
   close(): Promise<void>;
@@ -79,6 +89,9 @@ export class LayerApps {
     const app: LayerApp = {
       ...{ nest, layer },
       sagas: nest.get(SagaService, { strict: false }),
+      operations: nest.get(SagaOperations, { strict: false }),
+      schedules: nest.get(SagaSchedules, { strict: false }),
+      shards: nest.get(SagaShards, { strict: false }),
       outbox: nest.get(Outbox, { strict: false }),
       inbox: nest.get(Inbox, { strict: false }),
       close: async () => {

@@ -194,7 +194,7 @@ const PROVIDERS = {
 
 describe('beside the requests of three tenants', () => {
   test('no function of the application is called in the asynchronous context of a caller', async () => {
-    const { sagas, dataSource } = await apps.start(PROVIDERS);
+    const { sagas, schedules, operations, dataSource } = await apps.start(PROVIDERS);
     const waits = async (id: string, kind: string) =>
       until(async () => (await sagas.get(id)).waitingFor?.kind === kind);
     const asTenant = async (tenant: string, n: number) => {
@@ -204,14 +204,14 @@ describe('beside the requests of three tenants', () => {
       const order = await sagas.start(OrderSaga, { n: n + 1 });
       sagas.watch(order.id).subscribe(() => see(`a subscriber of ${tenant}`, undefined));
       const [nightly, broken] = [
-        await sagas.trigger(NightlySaga),
+        await schedules.trigger(NightlySaga),
         await sagas.start(FragileSaga, {}, { delay: 20 }),
       ];
-      await sagas.pauseStep(Parcel, 'pack');
-      await sagas.pause(order.id);
+      await operations.pauseStep(Parcel, 'pack');
+      await operations.pause(order.id);
       await until(async () => (await sagas.get(order.id)).status === 'paused');
-      await sagas.resume(order.id);
-      await sagas.resumeStep(Parcel, 'pack');
+      await operations.resume(order.id);
+      await operations.resumeStep(Parcel, 'pack');
       for (const { id } of [inTransaction, order]) {
         await waits(id, 'signal');
         await sagas.signal(id, 'paid', { by: tenant });
@@ -220,12 +220,12 @@ describe('beside the requests of three tenants', () => {
         await sagas.wait(id);
       }
       await broken.outcome();
-      await sagas.retry(broken.id);
+      await operations.retry(broken.id);
       await broken.outcome();
-      await sagas.skip(broken.id, 'first');
+      await operations.skip(broken.id, 'first');
       await broken.outcome();
       await sagas.wait(nightly.id);
-      await sagas.cleanup({ olderThan: '1d' });
+      await operations.cleanup({ olderThan: '1d' });
     };
     await Promise.all(TENANTS.map((tenant, n) => request.run(tenant, () => asTenant(tenant, 2 * n))));
 

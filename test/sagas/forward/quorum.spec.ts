@@ -4,14 +4,13 @@ import {
   type ApprovalDecision,
   describeWait,
   Saga,
-  type SagaService,
   SagaStateError,
   Step,
   type StepContext,
 } from '../../../libs/saga/src/index.js';
 import { SagaTest } from '../../../libs/saga/src/testing/index.js';
 import { Gate, until } from '../../support/gate.js';
-import { TestApps } from '../../support/test-app.js';
+import { type TestApp, TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
 let going: Gate<void>;
@@ -33,24 +32,24 @@ class LoanSaga {
 }
 
 async function started(input: Loan) {
-  const { sagas, close } = await apps.start({ sagas: [LoanSaga] });
+  const { sagas, operations, close } = await apps.start({ sagas: [LoanSaga] });
   const saga = await sagas.start(LoanSaga, input);
   const waits = () => until(async () => (await sagas.get(saga.id)).waitingFor?.kind === 'approval');
-  return { sagas, close, ...saga, waits };
+  return { sagas, operations, close, ...saga, waits };
 }
 
 /** More often than operations are loaded with a saga because they are recent. */
-async function pauseOften(sagas: SagaService, id: string) {
+async function pauseOften({ sagas, operations }: Pick<TestApp, 'sagas' | 'operations'>, id: string) {
   for (let n = 0; n < 13; n += 1) {
-    await sagas.pause(id);
+    await operations.pause(id);
     await until(async () => (await sagas.get(id)).status === 'paused');
-    await sagas.resume(id);
+    await operations.resume(id);
   }
 }
 
 describe('an approval with a quorum', () => {
   test('is given by so many different operators, and shows who has approved', async () => {
-    const { sagas, id, outcome, waits } = await started({});
+    const { sagas, operations, id, outcome, waits } = await started({});
     await waits();
     await sagas.approve(id, 'grant', { by: 'ann', comment: 'checked' });
     await sagas.approve(id, 'grant', { by: 'bob' });
@@ -71,7 +70,7 @@ describe('an approval with a quorum', () => {
     );
     await sagas.approve(id, 'grant', { by: 'eve' });
     expect((await outcome()).results).toMatchObject({ grant: { by: 'eve', of: ['ann', 'bob', 'eve'] } });
-    expect((await sagas.history(id)).map(({ by, proposed }) => [by, proposed])).toEqual([
+    expect((await operations.history(id)).map(({ by, proposed }) => [by, proposed])).toEqual([
       ['ann', true],
       ['bob', true],
       ['eve', false],
@@ -92,10 +91,10 @@ describe('an approval with a quorum', () => {
   });
 
   test('counts an approval whatever operators did to the saga since, also in a process that starts later', async () => {
-    const { sagas, close, id, waits } = await started({});
+    const { sagas, operations, close, id, waits } = await started({});
     await waits();
     await sagas.approve(id, 'grant', { by: 'ann' });
-    await pauseOften(sagas, id);
+    await pauseOften({ sagas, operations }, id);
     await close();
     const { sagas: later } = await apps.start({ sagas: [LoanSaga] });
     await expect(later.approve(id, 'grant', { by: 'ann' })).rejects.toThrow('ann has already approved it');
@@ -134,7 +133,7 @@ test('SagaTest approves by so many operators', async () => {
   const one = await SagaTest.of(LoanSaga).start({});
   await one.approve('grant', 'ann');
   expect(one.waitingFor).toMatchObject({ quorum: 3, approvals: [{ by: 'ann' }] });
-  await pauseOften(one.sagas, one.id);
+  await pauseOften(one, one.id);
   await one.proceed();
   expect(one.waitingFor).toMatchObject({ quorum: 3, approvals: [{ by: 'ann' }] });
 });

@@ -54,7 +54,7 @@ describe(`${RUNS} sagas of random graphs in real applications (GRAPH_SEED=${SEED
             id,
             held.of(id),
             () => stored(app, id),
-            () => app.sagas,
+            () => app,
           );
         }),
       );

@@ -184,7 +184,7 @@ describe('while no process has the handler', () => {
     const app = await shop();
     const { id } = await order(app.sagas);
     const { id: child } = await waitsForHandler(app, id);
-    await app.sagas.abort(id);
+    await app.operations.abort(id);
     expect((await app.sagas.get(child)).status).toBe('aborted');
   });
 });
@@ -270,13 +270,13 @@ describe('a handler that fails', () => {
   });
 
   test('because an operator aborted it reports that', async () => {
-    const { sagas } = await shop();
+    const { sagas, operations } = await shop();
     await stock();
     script.gate = new Gate();
     const { id, outcome } = await order(sagas);
     const child = await until(() => childOf(sagas, id));
     await until(() => calls.length);
-    await sagas.abort(child, { reason: 'the warehouse is on fire' });
+    await operations.abort(child, { reason: 'the warehouse is on fire' });
     script.gate.open();
     expect((await outcome()).failure).toMatchObject({
       kind: 'error',
@@ -308,7 +308,7 @@ describe('undoing the saga', () => {
     const { id, outcome } = await order(app.sagas);
     await outcome();
     await other.close();
-    expect(await app.sagas.previewRollback(id)).toMatchObject({
+    expect(await app.operations.previewRollback(id)).toMatchObject({
       compensations: [
         {
           step: 'reserve',
@@ -321,7 +321,7 @@ describe('undoing the saga', () => {
         { step: 'pay' },
       ],
     });
-    await app.sagas.undo(id);
+    await app.operations.undo(id);
     expect(await waitsForHandler(app, id)).toMatchObject({ handler: 'stock.reserve', deployed: true });
     await stock();
     expect((await app.sagas.wait(id)).status).toBe('compensated');

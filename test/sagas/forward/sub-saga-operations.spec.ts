@@ -63,19 +63,19 @@ describe('while a saga waits for another', () => {
   });
 
   test('aborting it aborts the other, and compensates nothing', async () => {
-    const { sagas, id, child, outcome } = await held();
-    await sagas.abort(id);
+    const { sagas, operations, id, child, outcome } = await held();
+    await operations.abort(id);
     expect((await outcome()).status).toBe('aborted');
     expect(await statusOf(sagas, child)).toBe('aborted');
     script.gate.open();
     expect(journal).toEqual(['pay', 'ship', 'pack']);
     // An answer that was lost: to say it again does no harm.
-    await sagas.abort(id);
+    await operations.abort(id);
   });
 
   test('aborting the other makes its step fail, and leaves its effects to the operator', async () => {
-    const { sagas, child, outcome } = await held();
-    await sagas.abort(child);
+    const { operations, child, outcome } = await held();
+    await operations.abort(child);
     expect((await outcome()).status).toBe('compensated');
     expect(journal).toEqual(['pay', 'ship', 'pack', 'undo pay']);
   });
@@ -95,7 +95,7 @@ test('a saga that needs an operator keeps its parent waiting, visible to the ope
     }
   }
   script.refused = ['send'];
-  const { sagas } = await apps.start({ sagas: [Suspending, Order], options: NO_POLL });
+  const { sagas, operations } = await apps.start({ sagas: [Suspending, Order], options: NO_POLL });
   const { id, outcome } = await sagas.start(Order, {});
   const child = await until(() => childOf(sagas, id));
   await until(async () => (await statusOf(sagas, child)) === 'suspended');
@@ -104,7 +104,7 @@ test('a saga that needs an operator keeps its parent waiting, visible to the ope
     waitingFor: { kind: 'sub-saga', id: child },
   });
   script.refused = [];
-  await sagas.retry(child);
+  await operations.retry(child);
   expect(await outcome()).toMatchObject({ status: 'completed', results: { ship: { send: 'sent' } } });
 });
 
@@ -125,7 +125,7 @@ test('a saga past its pivot cannot be compensated: its parent needs an operator,
     }
   }
   script.refused = ['bill'];
-  const { sagas } = await apps.start({ sagas: [Pivotal, Order], options: NO_POLL });
+  const { sagas, operations } = await apps.start({ sagas: [Pivotal, Order], options: NO_POLL });
   const { id, outcome } = await sagas.start(Order, {});
   expect((await outcome()).status).toBe('stuck');
   const { steps } = await sagas.get(id);
@@ -134,8 +134,8 @@ test('a saga past its pivot cannot be compensated: its parent needs an operator,
     errors: [{ message: expect.stringContaining('pivot'), during: 'compensation' }],
   });
   const child = await childOf(sagas, id);
-  await expect(sagas.undo(child)).rejects.toThrow(SagaStateError);
-  await sagas.skip(id, 'ship', { reason: 'called it back by phone' });
+  await expect(operations.undo(child)).rejects.toThrow(SagaStateError);
+  await operations.skip(id, 'ship', { reason: 'called it back by phone' });
   await until(async () => (await statusOf(sagas, id)) === 'compensated');
 });
 
@@ -175,11 +175,11 @@ test('a saga that was undone before its parent came to ask for it is not waited 
       throw new StepRejectedError('no');
     }
   }
-  const { sagas } = await apps.start({ sagas: [Order, ShipmentSaga], options: NO_POLL });
+  const { sagas, operations } = await apps.start({ sagas: [Order, ShipmentSaga], options: NO_POLL });
   const { id, outcome } = await sagas.start(Order, {});
   await until(() => calls === 1);
   const child = await until(() => childOf(sagas, id));
-  await sagas.undo(child);
+  await operations.undo(child);
   await until(async () => (await statusOf(sagas, child)) === 'compensated');
   expect((await outcome({ timeout: '20s' })).status).toBe('compensated');
   expect(journal).toEqual(['pack', 'send', 'undo send', 'undo pack']);

@@ -91,7 +91,7 @@ describe('a sub-saga step', () => {
 
   test('is planned with what its saga would undo, as it then is', async () => {
     script.refused = ['bill'];
-    const { sagas } = await apps.start({
+    const { sagas, operations } = await apps.start({
       sagas: [OrderSaga, ShipmentSaga],
       options: NO_POLL,
     });
@@ -101,7 +101,7 @@ describe('a sub-saga step', () => {
     journal.length = 0;
     const second = await sagas.start(OrderSaga, { address: 'work' });
     await second.outcome();
-    const plan = await sagas.previewRollback(second.id);
+    const plan = await operations.previewRollback(second.id);
     expect(plan.compensations).toMatchObject([
       {
         step: 'ship',
@@ -117,11 +117,11 @@ describe('a sub-saga step', () => {
       { step: 'pay', compensate: 'undo', result: 'paid' },
     ]);
     journal.length = 0;
-    await sagas.undo(second.id, { reason: 'returned' });
+    await operations.undo(second.id, { reason: 'returned' });
     await until(async () => (await statusOf(sagas, second.id)) === 'compensated');
     expect(journal).toEqual(['undo send', 'undo pack', 'tell about the parcel to work', 'undo pay']);
     expect((await sagas.get(second.id)).failure).toEqual({ kind: 'undone', reason: 'returned' });
-    expect((await sagas.previewRollback(id)).compensations).toEqual([]);
+    expect((await operations.previewRollback(id)).compensations).toEqual([]);
   });
 });
 

@@ -75,15 +75,15 @@ describe('a sub-saga whose key an ancestor holds', () => {
 
   test('leaves the key to the next saga when its family is aborted', async () => {
     const { log, FolderSaga } = scene();
-    const { sagas } = await apps.start({ sagas: [FolderSaga], options: NO_POLL });
+    const { sagas, operations } = await apps.start({ sagas: [FolderSaga], options: NO_POLL });
     const first = await sagas.start(FolderSaga, { owner: 'ann', depth: 1, n: 1 });
     const second = await sagas.start(FolderSaga, { owner: 'ann', depth: 1, n: 2 });
     await until(() => log.includes('begin 1.0'));
     await until(async () => (await sagas.get(second.id)).waitingFor?.kind === 'lock');
-    await sagas.abort(first.id);
+    await operations.abort(first.id);
     await until(() => log.includes('begin 2.0'));
     expect(log).toEqual(['begin 1.1', 'begin 1.0', 'begin 2.1', 'begin 2.0']);
-    await sagas.abort(second.id);
+    await operations.abort(second.id);
     expect(await apps.sql('SELECT id FROM saga.instance WHERE lock_state IS NOT NULL')).toEqual([]);
   });
 });

@@ -64,12 +64,12 @@ describe('a semantic lock', () => {
   test('is no longer waited for by a cancelled or aborted saga, whose step never runs', async () => {
     const { log, Transfer, hold } = scene();
     const gate = hold(1);
-    const { sagas } = await apps.start({ sagas: [Transfer] });
+    const { sagas, operations } = await apps.start({ sagas: [Transfer] });
     const handles: SagaHandle[] = [];
     for (const n of [1, 2, 3, 4]) handles.push(await sagas.start(Transfer, { account: 'a', n }));
     await until(async () => (await sagas.get(handles[3]!.id)).waitingFor?.kind === 'lock');
     await sagas.cancel(handles[1]!.id);
-    await sagas.abort(handles[2]!.id);
+    await operations.abort(handles[2]!.id);
     expect((await handles[1]!.outcome()).status).toBe('compensated');
     expect((await handles[2]!.outcome()).status).toBe('aborted');
     expect((await sagas.get(handles[0]!.id)).status).toBe('running');
@@ -165,7 +165,7 @@ describe('a semantic lock', () => {
         return ctx.input;
       }
     }
-    const { sagas, dataSource } = await apps.start({ sagas: [Export, Parent] });
+    const { sagas, schedules, dataSource } = await apps.start({ sagas: [Export, Parent] });
     const first = await sagas.start(Export, { account: 'a', n: 1 }, { correlationId: 'one' });
     const refused = async (start: Promise<unknown>) =>
       expect(await start.catch((error: unknown) => error)).toMatchObject({
@@ -176,7 +176,7 @@ describe('a semantic lock', () => {
     await refused(
       dataSource.transaction((manager) => sagas.start(Export, { account: 'a', n: 4 }, { manager })),
     );
-    await refused(sagas.trigger('export'));
+    await refused(schedules.trigger('export'));
     const again = await sagas.start(Export, { account: 'a', n: 1 }, { correlationId: 'one' });
     expect([again.id, again.created]).toEqual([first.id, false]);
     expect((await (await sagas.start(Export, { account: 'b', n: 5 })).outcome()).status).toBe('completed');
@@ -312,7 +312,7 @@ describe('a rate limit', () => {
         startTimes.set(input.tenant!, [...(startTimes.get(input.tenant!) ?? []), Date.now()]);
       }
     }
-    const { sagas } = await apps.start({ sagas: [Keyed] });
+    const { sagas, operations } = await apps.start({ sagas: [Keyed] });
     const run = async (tenant: string | null) => (await sagas.start(Keyed, { tenant })).outcome();
     expect((await run('a')).status).toBe('completed');
     const second = await sagas.start(Keyed, { tenant: 'a' });
@@ -331,7 +331,7 @@ describe('a rate limit', () => {
       step: 'call',
       error: { message: expect.stringMatching(/rateLimit\.key\(\) must synchronously return a string/) },
     });
-    await sagas.abort(second.id);
+    await operations.abort(second.id);
   });
 
   test('counts the items of a fan-out, and no skipped step, compensation or other branch', async () => {

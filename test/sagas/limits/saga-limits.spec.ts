@@ -215,7 +215,7 @@ describe('a limit of a saga', () => {
     const first = await two[0]!.sagas.start(Limited, 1);
     await calls.entered(1);
     const second = await two[1]!.sagas.start(Limited, 2);
-    await two[1]!.sagas.abort(first.id);
+    await two[1]!.operations.abort(first.id);
     await calls.entered(2);
     calls.release(2);
     expect(await statuses([first, second])).toEqual(['aborted', 'completed']);

@@ -168,16 +168,18 @@ describe('a limit of a step', () => {
         return ctx.input === 'hangs' ? new Promise<void>(() => undefined) : undefined;
       }
     }
-    const { sagas } = await apps.start({ sagas: [Abandoned], options: wakeupsOnly });
+    const { sagas, operations } = await apps.start({ sagas: [Abandoned], options: wakeupsOnly });
     const hanging = await sagas.start(Abandoned, 'hangs');
     await until(async () => (await sagas.get(hanging.id)).lockedBy !== undefined);
     const [done, last] = [await sagas.start(Abandoned, 'plain'), await sagas.start(Abandoned, 'plain')];
     for (const { id } of [done, last])
       await until(async () => (await sagas.get(id)).waitingFor?.kind === 'limit');
-    await expect(sagas.reschedule(done.id, 'work', '1h')).rejects.toThrow(/waits for a slot of its limit/);
-    await sagas.complete(done.id, 'work', { by: 'ann', reason: 'done elsewhere' });
+    await expect(operations.reschedule(done.id, 'work', '1h')).rejects.toThrow(
+      /waits for a slot of its limit/,
+    );
+    await operations.complete(done.id, 'work', { by: 'ann', reason: 'done elsewhere' });
     expect((await done.outcome()).status).toBe('completed');
-    await sagas.abandonAttempt(hanging.id, 'work', { by: 'ann', reason: 'it hangs' });
+    await operations.abandon(hanging.id, 'work', { by: 'ann', reason: 'it hangs' });
     expect((await last.outcome()).status).toBe('completed');
     expect((await hanging.outcome()).status).toBe('compensated');
   });

@@ -43,7 +43,7 @@ const INPUT = { card: { number: '4711-0815' }, holder: 'Ann' };
 async function logging(options: SagaModuleOptions = {}) {
   const errors: string[] = [];
   const ignore = (): void => undefined;
-  const { sagas, nest } = await apps.start({ sagas: [Order, Transfer], options });
+  const { sagas, operations, nest } = await apps.start({ sagas: [Order, Transfer], options });
   // A process that only looks has nothing to say.
   await apps.start({ sagas: [Order, Transfer], options: { ...options, worker: false } });
   nest.useLogger({
@@ -51,7 +51,7 @@ async function logging(options: SagaModuleOptions = {}) {
     warn: ignore,
     error: (line: unknown) => void errors.push(`${line as string}`),
   });
-  return { sagas, errors };
+  return { sagas, operations, errors };
 }
 
 afterEach(() => {
@@ -60,7 +60,7 @@ afterEach(() => {
 
 describe('a saga that needs an operator is one error in the log, without telemetry', () => {
   test('with where, why and what to do, once for each time that it becomes stuck', async () => {
-    const { sagas, errors } = await logging();
+    const { sagas, operations, errors } = await logging();
     const { id, outcome } = await sagas.start(Order, INPUT);
     expect((await outcome()).status).toBe('stuck');
     expect(errors).toHaveLength(1);
@@ -69,7 +69,7 @@ describe('a saga that needs an operator is one error in the log, without telemet
     );
     for (const command of [`saga show ${id}`, `saga retry ${id}`, `saga skip ${id} reserve`])
       expect(errors[0]).toContain(`npx ${command}`);
-    await sagas.retry(id);
+    await operations.retry(id);
     await sagas.wait(id);
     expect(errors).toHaveLength(2);
   });

@@ -120,7 +120,7 @@ describe('an observer receives', () => {
     });
     expect(web.types()).toEqual([]);
     scene.failing = [];
-    await office.sagas.retry(order.id);
+    await office.operations.retry(order.id);
     await until(() => worker.types().at(-1) === 'compensated');
     expect(web.types()).toEqual(['retried']);
     expect(worker.types()).not.toContain('retried');
@@ -137,10 +137,10 @@ describe('an observer receives', () => {
         await goOn.opened;
       }
     }
-    const { sagas } = await apps.start({ sagas: [Order], providers: [Listener] });
+    const { sagas, operations } = await apps.start({ sagas: [Order], providers: [Listener] });
     const order = await sagas.start(Order, undefined);
     await inside.opened;
-    await sagas.abort(order.id);
+    await operations.abort(order.id);
     goOn.open();
     expect(types()).toEqual(['started', 'step-completed book', 'aborted']);
   });
@@ -153,11 +153,11 @@ describe('an observer receives', () => {
     const office = await apps.start({ sagas: [scene.saga], providers: [web.Listener], options });
     const order = await sagas.start(scene.saga, {});
     await scene.charging.opened;
-    await office.sagas.pause(order.id);
+    await office.operations.pause(order.id);
     scene.charge.open('charged');
     await until(() => worker.types().at(-1) === 'paused');
     expect(worker.types()).toEqual(['started', 'step-completed reserve', 'step-completed charge', 'paused']);
-    await office.sagas.resume(order.id);
+    await office.operations.resume(order.id);
     await until(() => worker.types().at(-1) === 'completed');
     expect(web.types()).toEqual(['resumed']);
     expect(worker.types().slice(4)).toEqual(['step-completed ship', 'completed']);

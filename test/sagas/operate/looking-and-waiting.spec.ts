@@ -95,7 +95,7 @@ describe('a look at a saga', () => {
     class Refund {
       @Step() act() {}
     }
-    const { sagas } = await apps.start({ sagas: [Order, Refund], options: { worker: false } });
+    const { sagas, operations } = await apps.start({ sagas: [Order, Refund], options: { worker: false } });
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) {
       const tags = { tenant: n % 2 ? 'odd' : 'even' };
@@ -111,7 +111,7 @@ describe('a look at a saga', () => {
     expect(await found({ correlationId: 'order-3' })).toEqual([ids[1]]);
     expect(await found({ correlationId: refund.id })).toEqual([refund.id]);
     expect(await found({ tags: { tenant: 'odd' } })).toEqual([ids[1], ids[3]]);
-    await sagas.abort(ids[0]!);
+    await operations.abort(ids[0]!);
     expect(await found({ status: ['aborted', 'completed'] })).toEqual([ids[0]]);
     // A second apart each, whatever the speed of this machine.
     await apps.sql(`UPDATE saga.instance i SET created_at = now() + n.n * interval '1 second'

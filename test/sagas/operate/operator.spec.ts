@@ -115,13 +115,13 @@ describe('cancel', () => {
 
   test('of a saga, or its failure, leaves nothing for undo(), which is refused', async () => {
     const scene = new OrderScene();
-    const { sagas } = await apps.start({ sagas: [scene.saga] });
+    const { sagas, operations } = await apps.start({ sagas: [scene.saga] });
     const order = await sagas.start(scene.saga, {});
     await scene.charging.opened;
     await sagas.cancel(order.id);
     scene.charge.open('charged');
     expect((await order.outcome()).status).toBe('compensated');
-    await expect(sagas.undo(order.id)).rejects.toThrow(/cannot be undone: it is compensated/);
+    await expect(operations.undo(order.id)).rejects.toThrow(/cannot be undone: it is compensated/);
   });
 
   test('of a saga whose worker is lost compensates what that worker may have done', async () => {
@@ -186,13 +186,13 @@ describe('cancel', () => {
 describe('abort', () => {
   test('stops a saga immediately, compensates nothing, and nothing that ends late changes that', async () => {
     const scene = new OrderScene();
-    const { sagas, close } = await apps.start({ sagas: [scene.saga] });
+    const { sagas, operations, close } = await apps.start({ sagas: [scene.saga] });
     const order = await sagas.start(scene.saga, {});
     const signal = await scene.charging.opened;
-    await sagas.abort(order.id, { reason: 'manual' });
+    await operations.abort(order.id, { reason: 'manual' });
     expect(await order.outcome()).toMatchObject({ status: 'aborted', failure: { reason: 'manual' } });
     // Again, it changes nothing.
-    await sagas.abort(order.id, { reason: 'another' });
+    await operations.abort(order.id, { reason: 'another' });
     expect(await sagas.get(order.id)).toMatchObject({ status: 'aborted', failure: { reason: 'manual' } });
     await aborted(signal);
     scene.charge.open('charged');
@@ -211,7 +211,7 @@ describe('a stuck saga', () => {
     const order = await app.sagas.start(scene.saga, {});
     expect(await order.outcome()).toMatchObject({ status: 'stuck', failure: { kind: 'rejected' } });
     scene.failing = [];
-    return { scene, order, sagas: app.sagas };
+    return { scene, order, sagas: app.sagas, operations: app.operations };
   };
 
   test('shows what it waits for, and every error', async () => {
@@ -234,36 +234,36 @@ describe('a stuck saga', () => {
   });
 
   test('continues its rollback when it is retried', async () => {
-    const { sagas, order, scene } = await stuck(['release']);
-    await sagas.retry(order.id);
+    const { sagas, operations, order, scene } = await stuck(['release']);
+    await operations.retry(order.id);
     expect((await sagas.wait(order.id)).status).toBe('compensated');
     expect(scene.ran.filter((what) => what === 'release')).toHaveLength(2);
   });
 
   test('is retried only once by two operators at once', async () => {
-    const { sagas, order } = await stuck(['release']);
-    const calls = await Promise.allSettled([sagas.retry(order.id), sagas.retry(order.id)]);
+    const { sagas, operations, order } = await stuck(['release']);
+    const calls = await Promise.allSettled([operations.retry(order.id), operations.retry(order.id)]);
     expect(calls.map((call) => call.status).sort()).toEqual(['fulfilled', 'rejected']);
     expect((await sagas.wait(order.id)).status).toBe('compensated');
   });
 
   test('takes a compensation as done when it is skipped', async () => {
-    const { sagas, order, scene } = await stuck(['release']);
-    await sagas.skip(order.id, 'reserve', { reason: 'released manually' });
+    const { sagas, operations, order, scene } = await stuck(['release']);
+    await operations.skip(order.id, 'reserve', { reason: 'released manually' });
     expect((await sagas.wait(order.id)).status).toBe('compensated');
     expect(scene.ran.filter((what) => what === 'release')).toHaveLength(1);
   });
 
   test('may be aborted', async () => {
-    const { sagas, order } = await stuck(['release']);
-    await sagas.abort(order.id);
+    const { sagas, operations, order } = await stuck(['release']);
+    await operations.abort(order.id);
     expect((await sagas.get(order.id)).status).toBe('aborted');
   });
 
   test('refuses calls that name another step, or do not fit', async () => {
-    const { sagas, order } = await stuck(['release']);
-    await expect(sagas.retry(order.id, { step: 'charge' })).rejects.toThrow(/charge.*retried.*reserve/s);
-    await expect(sagas.skip(order.id, 'nothing')).rejects.toThrow(SagaStateError);
+    const { sagas, operations, order } = await stuck(['release']);
+    await expect(operations.retry(order.id, { step: 'charge' })).rejects.toThrow(/charge.*retried.*reserve/s);
+    await expect(operations.skip(order.id, 'nothing')).rejects.toThrow(SagaStateError);
     await expect(sagas.cancel(order.id)).rejects.toThrow(/cancelled.*stuck/);
   });
 
@@ -281,16 +281,16 @@ describe('a stuck saga', () => {
       }
     }
     const app = await apps.start({ sagas: [Order] });
-    const { sagas } = app;
+    const { sagas, operations } = app;
     const { dataSource } = app;
     const start = (to: string, manager?: EntityManager) =>
       sagas.start(Order, { to }, { correlationId: 'order-1', manager });
     const order = await start('nowhere');
     expect((await order.outcome()).status).toBe('stuck');
-    await sagas.retry(order.id, { input: undefined });
+    await operations.retry(order.id, { input: undefined });
     expect((await sagas.wait(order.id)).status).toBe('stuck');
     expect(await sagas.get(order.id)).not.toHaveProperty('startedInput');
-    await sagas.retry(order.id, { input: { to: 'home' } });
+    await operations.retry(order.id, { input: { to: 'home' } });
     expect((await sagas.wait(order.id)).status).toBe('compensated');
     expect(inputs).toEqual([{ to: 'nowhere' }, { to: 'nowhere' }, { to: 'home' }]);
     expect(await sagas.get(order.id)).toMatchObject({
@@ -307,15 +307,15 @@ describe('a stuck saga', () => {
 describe('a call that does not fit the state', () => {
   test('names the call and the state', async () => {
     const scene = new OrderScene();
-    const { sagas } = await apps.start({ sagas: [scene.saga] });
+    const { sagas, operations } = await apps.start({ sagas: [scene.saga] });
     scene.charge.open('charged');
     const order = await sagas.start(scene.saga, {});
     await order.outcome();
     for (const [call, word] of [
       [() => sagas.cancel(order.id), 'cancelled'],
-      [() => sagas.abort(order.id), 'aborted'],
-      [() => sagas.retry(order.id), 'retried'],
-      [() => sagas.skip(order.id, 'ship'), 'skipped'],
+      [() => operations.abort(order.id), 'aborted'],
+      [() => operations.retry(order.id), 'retried'],
+      [() => operations.skip(order.id, 'ship'), 'skipped'],
     ] as const) {
       const error = await call().then(undefined, (thrown: Error) => thrown);
       expect(error).toMatchObject({ code: 'SAGA_STATE' });
@@ -325,7 +325,7 @@ describe('a call that does not fit the state', () => {
 
   test('of a saga that is not there is refused, however it is named', async () => {
     const scene = new OrderScene();
-    const { sagas } = await apps.start({ sagas: [scene.saga], options: { worker: false } });
+    const { sagas, operations } = await apps.start({ sagas: [scene.saga], options: { worker: false } });
     for (const target of [
       UNKNOWN_ID,
       'no uuid',
@@ -335,7 +335,7 @@ describe('a call that does not fit the state', () => {
       await expect(sagas.get(target)).rejects.toThrow(SagaNotFoundError);
       await expect(sagas.wait(target)).rejects.toThrow(SagaNotFoundError);
       await expect(sagas.cancel(target)).rejects.toThrow(SagaNotFoundError);
-      await expect(sagas.retry(target)).rejects.toThrow(SagaNotFoundError);
+      await expect(operations.retry(target)).rejects.toThrow(SagaNotFoundError);
     }
   });
 });

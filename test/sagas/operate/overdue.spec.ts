@@ -36,7 +36,7 @@ test('a saga that has not finished by its sla is reported once, whichever proces
   await until(() => received.length > 0);
   expect(received[0]).toMatchObject({ type: 'overdue', saga: 'order', id, correlationId: 'order-1' });
   expect((await other.sagas.get(id)).overdue).toBe(true);
-  expect((await other.sagas.stats()).overdue).toBe(1);
+  expect((await other.operations.stats()).overdue).toBe(1);
   goOn.open();
   expect((await outcome()).status).toBe('completed');
   await one.close();

@@ -43,47 +43,47 @@ class AskedSaga {
 const sagas = [VisitSaga, AskedSaga];
 
 test('moves the end of a delay, the next attempt and the end of a wait, and keeps who did it', async () => {
-  const { sagas: service } = await apps.start({ sagas });
+  const { sagas: service, operations } = await apps.start({ sagas });
   const { id, outcome } = await service.start(VisitSaga, {});
   const waitsFor = (kind: string) => until(async () => (await service.get(id)).waitingFor?.kind === kind);
   await waitsFor('delay');
   const later = new Date(Date.now() + 3 * 86_400_000);
-  await service.reschedule(id, 'remind', later, { by: 'ada', reason: 'moved' });
+  await operations.reschedule(id, 'remind', later, { by: 'ada', reason: 'moved' });
   await waitsFor('delay');
   expect((await service.get(id)).waitingFor).toEqual({ kind: 'delay', step: 'remind', until: later });
   // A time that is over means at once.
-  await service.reschedule(id, 'remind', new Date(0));
+  await operations.reschedule(id, 'remind', new Date(0));
   await waitsFor('retry');
-  await service.reschedule(id, 'remind', 1);
+  await operations.reschedule(id, 'remind', 1);
   await waitsFor('signal');
   expect(ran).toEqual(['book', 'remind 1', 'remind 2']);
-  await expect(service.reschedule(id, 'remind', '1h')).rejects.toThrow(
+  await expect(operations.reschedule(id, 'remind', '1h')).rejects.toThrow(
     `Step 'remind' of saga ${id} cannot be rescheduled: it is completed, and waits for no time. It could be: came.`,
   );
-  await service.reschedule(id, 'came', '10ms');
+  await operations.reschedule(id, 'came', '10ms');
   expect(await outcome()).toMatchObject({ status: 'compensated', failure: { kind: 'timeout' } });
-  const history = await service.history(id);
+  const history = await operations.history(id);
   expect(history).toMatchObject([
     { action: 'reschedule', step: 'remind', by: 'ada', reason: 'moved', to: later.toISOString() },
     { to: new Date(0).toISOString() },
     { to: '1 ms' },
     { step: 'came', to: '10 ms' },
   ]);
-  await expect(service.reschedule(id, 'came', '1h')).rejects.toThrow(SagaStateError);
+  await expect(operations.reschedule(id, 'came', '1h')).rejects.toThrow(SagaStateError);
 });
 
 test('gives a wait without a limit an end, but not while an attempt beside it is in progress', async () => {
-  const { sagas: service } = await apps.start({ sagas });
+  const { sagas: service, operations } = await apps.start({ sagas });
   const { id, outcome } = await service.start(AskedSaga, {});
   await until(() => ran.includes('work'));
-  await expect(service.reschedule(id, 'work', '1h')).rejects.toThrow(/an attempt is in progress/);
-  await expect(service.reschedule(id, 'decide', '1h')).rejects.toThrow(/attempts are in progress: work/);
+  await expect(operations.reschedule(id, 'work', '1h')).rejects.toThrow(/an attempt is in progress/);
+  await expect(operations.reschedule(id, 'decide', '1h')).rejects.toThrow(/attempts are in progress: work/);
   going.open();
   await until(async () => (await service.get(id)).lockedBy === undefined);
-  await service.reschedule(id, 'decide', 1);
+  await operations.reschedule(id, 'decide', 1);
   expect(await outcome()).toMatchObject({ status: 'compensated', failure: { kind: 'timeout' } });
   for (const at of ['soon', NaN, new Date(NaN), undefined, {}])
-    await expect(service.reschedule(id, 'decide', at as never)).rejects.toMatchObject({
+    await expect(operations.reschedule(id, 'decide', at as never)).rejects.toMatchObject({
       code: 'SAGA_VALIDATION',
     });
 });

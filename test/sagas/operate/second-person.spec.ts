@@ -26,23 +26,27 @@ class Payout {
 const apps = TestApps.onOwnDatabase();
 
 async function suspended(options: SagaModuleOptions = {}) {
-  const { sagas } = await apps.start({ sagas: [Payout], options: { approvals: { skip: 2 }, ...options } });
+  const { sagas, operations } = await apps.start({
+    sagas: [Payout],
+    options: { approvals: { skip: 2 }, ...options },
+  });
   const { id, outcome } = await sagas.start(Payout, { amount: 100 });
   expect((await outcome()).status).toBe('suspended');
-  return { sagas, id };
+  return { sagas, operations, id };
 }
 
 describe('a call that two people have to make', () => {
   test('is another one with another result: what one proposed, the other cannot carry out with more', async () => {
-    const { sagas, id } = await suspended();
-    const skip = (by: string, amount: number) => sagas.skip(id, 'pay', { by, result: { amount, to: 'ann' } });
+    const { sagas, operations, id } = await suspended();
+    const skip = (by: string, amount: number) =>
+      operations.skip(id, 'pay', { by, result: { amount, to: 'ann' } });
     await expect(skip('ann', 10)).rejects.toThrow(SagaApprovalPendingError);
     await expect(skip('bob', 1_000_000)).rejects.toThrow('1 of 2 operators');
     expect((await sagas.get(id)).status).toBe('suspended');
-    await expect(sagas.skip(id, 'pay', { by: 'eve' })).rejects.toThrow(SagaApprovalPendingError);
-    await sagas.skip(id, 'pay', { by: 'bob', result: { to: 'ann', amount: 10 } });
+    await expect(operations.skip(id, 'pay', { by: 'eve' })).rejects.toThrow(SagaApprovalPendingError);
+    await operations.skip(id, 'pay', { by: 'bob', result: { to: 'ann', amount: 10 } });
     expect((await sagas.wait(id)).results).toEqual({ pay: { to: 'ann', amount: 10 } });
-    expect(await sagas.history(id)).toMatchObject([
+    expect(await operations.history(id)).toMatchObject([
       { by: 'ann', proposed: true, result: { amount: 10 } },
       { by: 'bob', proposed: true, result: { amount: 1_000_000 } },
       { by: 'eve', proposed: true },
@@ -52,25 +56,28 @@ describe('a call that two people have to make', () => {
 
   test('is bound to what it is given where a codec encodes that, and the history has it', async () => {
     const codec = new AesGcmCodec({ keys: { a: randomBytes(32) }, current: 'a' });
-    const { sagas, id } = await suspended({ codec });
-    const skip = (by: string, amount: number) => sagas.skip(id, 'pay', { by, result: { amount } });
+    const { sagas, operations, id } = await suspended({ codec });
+    const skip = (by: string, amount: number) => operations.skip(id, 'pay', { by, result: { amount } });
     await expect(skip('ann', 10)).rejects.toThrow(SagaApprovalPendingError);
     await expect(skip('bob', 11)).rejects.toThrow(SagaApprovalPendingError);
     const stored = await apps.sql<{ given: unknown }>('SELECT given::text FROM saga.operation');
     expect(stored).toHaveLength(2);
     for (const { given } of stored) expect(given).not.toContain('amount');
-    expect(await sagas.history(id)).toMatchObject([{ result: { amount: 10 } }, { result: { amount: 11 } }]);
+    expect(await operations.history(id)).toMatchObject([
+      { result: { amount: 10 } },
+      { result: { amount: 11 } },
+    ]);
     await skip('bob', 10);
     expect((await sagas.wait(id)).results).toEqual({ pay: { amount: 10 } });
   });
 });
 
 test('a retry with another input can require two people, and without one it is made at once', async () => {
-  const { sagas, id } = await suspended({ approvals: { retryWithInput: 2 } });
-  const corrected = (by: string, amount: number) => sagas.retry(id, { by, input: { amount } });
-  await sagas.retry(id);
+  const { sagas, operations, id } = await suspended({ approvals: { retryWithInput: 2 } });
+  const corrected = (by: string, amount: number) => operations.retry(id, { by, input: { amount } });
+  await operations.retry(id);
   expect((await sagas.wait(id)).status).toBe('suspended');
-  await expect(sagas.retry(id, { input: { amount: 5 } })).rejects.toThrow('Give the operator who calls');
+  await expect(operations.retry(id, { input: { amount: 5 } })).rejects.toThrow('Give the operator who calls');
   await expect(corrected('ann', 5)).rejects.toThrow(SagaApprovalPendingError);
   await expect(corrected('bob', 6)).rejects.toThrow('1 of 2 operators');
   expect((await sagas.get(id)).status).toBe('suspended');
@@ -91,33 +98,33 @@ describe('an approval', () => {
         return 20_000;
       }
     }
-    const { sagas } = await apps.start({ sagas: [Transfer] });
+    const { sagas, operations } = await apps.start({ sagas: [Transfer] });
     const { id } = await sagas.start(Transfer, {});
     await until(async () => (await sagas.get(id)).waitingFor?.kind === 'approval');
     await sagas.approve(id, 'allow', { by: 'ann' });
-    await expect(sagas.complete(id, 'allow', { by: 'ann' })).rejects.toThrow(NOBODY);
+    await expect(operations.complete(id, 'allow', { by: 'ann' })).rejects.toThrow(NOBODY);
     await expect(sagas.signal(id, approvalSignal('allow'), { approved: true })).rejects.toThrow(
       SagaValidationError,
     );
-    await sagas.reschedule(id, 'allow', 0, { by: 'ann' });
+    await operations.reschedule(id, 'allow', 0, { by: 'ann' });
     expect((await sagas.wait(id)).status).toBe('suspended');
-    await expect(sagas.skip(id, 'allow', { by: 'ann' })).rejects.toThrow(NOBODY);
+    await expect(operations.skip(id, 'allow', { by: 'ann' })).rejects.toThrow(NOBODY);
     const elsewhere = await apps.start({ sagas: [] });
-    await expect(elsewhere.sagas.skip(id, 'allow', { by: 'ann' })).rejects.toThrow(SagaStateError);
-    expect((await sagas.history(id)).map(({ action }) => action)).toEqual(['approve', 'reschedule']);
-    await sagas.retry(id);
+    await expect(elsewhere.operations.skip(id, 'allow', { by: 'ann' })).rejects.toThrow(SagaStateError);
+    expect((await operations.history(id)).map(({ action }) => action)).toEqual(['approve', 'reschedule']);
+    await operations.retry(id);
     await sagas.approve(id, 'allow', { by: 'bob' });
     expect((await sagas.wait(id)).results).toEqual({ allow: 'allowed', pay: 20_000 });
   });
 });
 
 test('the history has the input that a saga was retried with, and no more of what is very large', async () => {
-  const { sagas, id } = await suspended();
-  await sagas.retry(id, { by: 'ann', input: { amount: 11, note: 'x'.repeat(70_000) } });
+  const { sagas, operations, id } = await suspended();
+  await operations.retry(id, { by: 'ann', input: { amount: 11, note: 'x'.repeat(70_000) } });
   expect((await sagas.wait(id)).status).toBe('suspended');
-  await sagas.retry(id, { by: 'ann', input: { amount: 5 } });
+  await operations.retry(id, { by: 'ann', input: { amount: 5 } });
   expect((await sagas.wait(id)).status).toBe('completed');
-  const [large, small] = await sagas.history(id);
+  const [large, small] = await operations.history(id);
   expect([large!.newInput, 'input' in large!, small!.newInput, small!.input]).toEqual([
     ...[true, false],
     ...[true, { amount: 5 }],

@@ -2,9 +2,10 @@ import {
   Approval,
   RemoteStep,
   Saga,
+  type SagaOperations,
   type SagaService,
-  type StepContext,
   Step,
+  type StepContext,
   SubSaga,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
@@ -138,20 +139,20 @@ async function startAll(
   return started;
 }
 
-test.each<[string, (service: SagaService, name: string, id: string) => Promise<void>]>([
+test.each<[string, (operations: SagaOperations, name: string, id: string) => Promise<void>]>([
   [
     'pauses and resumes it',
-    async (service, _, id) => {
-      await service.pause(id, WHO);
+    async (operations, _, id) => {
+      await operations.pause(id, WHO);
       await atRest();
-      await service.resume(id, WHO);
+      await operations.resume(id, WHO);
     },
   ],
   [
     'pauses and resumes its first step',
-    async (service, name) => {
-      await service.pauseStep(name, 'first', WHO);
-      await service.resumeStep(name, 'first', WHO);
+    async (operations, name) => {
+      await operations.pauseStep(name, 'first', WHO);
+      await operations.resumeStep(name, 'first', WHO);
     },
   ],
   [
@@ -161,11 +162,11 @@ test.each<[string, (service: SagaService, name: string, id: string) => Promise<v
     },
   ],
 ])('a saga of any kind keeps its start time if someone %s', async (_, disturb) => {
-  const { sagas: service } = await apps.start({ sagas, options });
+  const { sagas: service, operations } = await apps.start({ sagas, options });
   const started = await startAll(service, 'a');
-  for (const [name, { id }] of started) await disturb(service, name, id);
+  for (const [name, { id }] of started) await disturb(operations, name, id);
   await until(async () =>
-    (await service.pausedSteps({ resumed: 100 })).items.every((one) => 'resumed' in one),
+    (await operations.pausedSteps({ resumed: 100 })).items.every((one) => 'resumed' in one),
   );
   await atRest();
   for (const { id, begins } of started.values()) await expectUnbegun(service, id, begins);
@@ -180,18 +181,18 @@ test.each<[string, (service: SagaService, name: string, id: string) => Promise<v
 });
 
 test('a saga that waits for its start time is cancelled and aborted at once, and keeps no lock from others', async () => {
-  const { sagas: service } = await apps.start({ sagas, options });
+  const { sagas: service, operations } = await apps.start({ sagas, options });
   for (const end of ['cancel', 'abort'] as const) {
     const started = await startAll(service, end);
     const { id } = started.get('locked')!;
-    await service.pauseStep('locked', 'first', WHO);
-    await service.resumeStep('locked', 'first', WHO);
+    await operations.pauseStep('locked', 'first', WHO);
+    await operations.resumeStep('locked', 'first', WHO);
     await atRest();
     const other = await service.start('locked', { key: end });
     expect((await other.outcome()).status).toBe('completed');
     await expectUnbegun(service, id, started.get('locked')!.begins);
     for (const saga of started.values()) {
-      await service[end](saga.id, WHO);
+      await (end === 'cancel' ? service.cancel(saga.id, WHO) : operations.abort(saga.id, WHO));
       const ended = end === 'cancel' ? 'compensated' : 'aborted';
       await until(async () => (await service.get(saga.id)).status === ended);
     }
@@ -199,19 +200,19 @@ test('a saga that waits for its start time is cancelled and aborted at once, and
 });
 
 test('a step whose saga waits for its start time cannot be rescheduled, and the error names the time', async () => {
-  const { sagas: service } = await apps.start({ sagas, options });
+  const { sagas: service, operations } = await apps.start({ sagas, options });
   const { id, begins } = (await startAll(service, 'a')).get('awaiting')!;
-  await expect(service.reschedule(id, 'first', '3h')).rejects.toThrow(
+  await expect(operations.reschedule(id, 'first', '3h')).rejects.toThrow(
     `Step 'first' of saga ${id} cannot be rescheduled: its saga starts at ${begins.toISOString()}, and until then it waits for no time.`,
   );
 });
 
 test('a signal that comes before the start time is kept for it, and an operator completes a step before it', async () => {
-  const { sagas: service } = await apps.start({ sagas, options });
+  const { sagas: service, operations } = await apps.start({ sagas, options });
   const started = await startAll(service, 'a');
   const [paid, done] = [started.get('awaiting')!, started.get('plain')!];
   await service.signal(paid.id, 'paid', {}, { messageId: 'one' });
-  await service.complete(done.id, 'first', { result: 1, ...WHO });
+  await operations.complete(done.id, 'first', { result: 1, ...WHO });
   await atRest();
   await expectUnbegun(service, paid.id, paid.begins);
   await until(async () => (await service.get(done.id)).status === 'completed');

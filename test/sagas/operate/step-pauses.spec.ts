@@ -31,9 +31,9 @@ const WHY = { by: 'ann', reason: 'payments are down' };
 
 test('a paused step begins in no process; the sagas come to rest, and all continue when it is resumed', async () => {
   const worker = await apps.start({ sagas: [OrderSaga], options });
-  const { sagas } = await apps.start({ sagas: [OrderSaga], options: { worker: false } });
-  await sagas.pauseStep(OrderSaga, 'charge', WHY);
-  await until(async () => (await worker.sagas.pausedSteps()).items.length === 1);
+  const { sagas, operations } = await apps.start({ sagas: [OrderSaga], options: { worker: false } });
+  await operations.pauseStep(OrderSaga, 'charge', WHY);
+  await until(async () => (await worker.operations.pausedSteps()).items.length === 1);
   await new Promise((resolve) => setTimeout(resolve, 300));
   const started = await Promise.all(Array.from({ length: 20 }, () => sagas.start(OrderSaga, {})));
   await until(async () => count('pack') === 20);
@@ -53,13 +53,13 @@ test('a paused step begins in no process; the sagas come to rest, and all contin
   expect(await rows()).toEqual(resting);
   expect(count('charge')).toBe(0);
   expect((await sagas.find({ step: 'charge' })).items).toHaveLength(20);
-  expect((await sagas.pausedSteps()).items).toEqual([
+  expect((await operations.pausedSteps()).items).toEqual([
     { saga: 'order', step: 'charge', ...WHY, since: expect.any(Date) },
   ]);
-  await sagas.resumeStep('order', 'charge', { by: 'bob', reason: 'they are up' });
+  await operations.resumeStep('order', 'charge', { by: 'bob', reason: 'they are up' });
   for (const saga of started) expect((await saga.outcome()).status).toBe('completed');
   expect(count('charge')).toBe(20);
-  expect(await sagas.pausedSteps({ resumed: 10 })).toEqual({
+  expect(await operations.pausedSteps({ resumed: 10 })).toEqual({
     items: [
       {
         ...{ saga: 'order', step: 'charge', ...WHY, since: expect.any(Date) },
@@ -74,7 +74,7 @@ test('an attempt in progress ends normally, no further one begins, and a process
   const first = await apps.start({ sagas: [OrderSaga], options });
   const saga = await first.sagas.start(OrderSaga, {});
   await until(async () => count('charge') > 2);
-  await first.sagas.pauseStep(OrderSaga, 'charge');
+  await first.operations.pauseStep(OrderSaga, 'charge');
   const before = count('charge');
   await until(async () => (await first.sagas.get(saga.id)).waitingFor?.kind === 'paused-step');
   await first.close();
@@ -83,7 +83,7 @@ test('an attempt in progress ends normally, no further one begins, and a process
   const other = await second.sagas.start(OrderSaga, {});
   await until(async () => (await second.sagas.get(other.id)).waitingFor?.kind === 'paused-step');
   expect(count('charge')).toBe(before);
-  await second.sagas.resumeStep(OrderSaga, 'charge');
+  await second.operations.resumeStep(OrderSaga, 'charge');
   expect((await second.sagas.wait(saga.id)).status).toBe('completed');
   expect((await other.outcome()).status).toBe('completed');
 });
@@ -109,22 +109,22 @@ test('an attempt that runs while its step is paused completes', async () => {
       await gate.opened;
     }
   }
-  const { sagas } = await apps.start({ sagas: [SlowSaga], options });
+  const { sagas, operations } = await apps.start({ sagas: [SlowSaga], options });
   const saga = await sagas.start(SlowSaga, {});
   await began.opened;
-  await sagas.pauseStep(SlowSaga, 'charge');
+  await operations.pauseStep(SlowSaga, 'charge');
   gate.open();
   expect((await saga.outcome()).status).toBe('completed');
 });
 
 test('unknown sagas and steps are refused with a hint, and a step that is not paused is unchanged', async () => {
-  const { sagas } = await apps.start({ sagas: [OrderSaga], options });
-  await expect(sagas.pauseStep('ordr', 'charge')).rejects.toThrow(SagaNotFoundError);
-  await expect(sagas.pauseStep(OrderSaga, 'chrge')).rejects.toThrow("did you mean 'charge'?");
-  await expect(sagas.pauseStep(OrderSaga, 'charge', { who: 'ann' } as object)).rejects.toThrow(
+  const { operations } = await apps.start({ sagas: [OrderSaga], options });
+  await expect(operations.pauseStep('ordr', 'charge')).rejects.toThrow(SagaNotFoundError);
+  await expect(operations.pauseStep(OrderSaga, 'chrge')).rejects.toThrow("did you mean 'charge'?");
+  await expect(operations.pauseStep(OrderSaga, 'charge', { who: 'ann' } as object)).rejects.toThrow(
     SagaValidationError,
   );
-  await expect(sagas.pausedSteps({ resumed: -1 })).rejects.toThrow('give a whole number from 0 to 1000');
-  await sagas.resumeStep(OrderSaga, 'charge');
-  expect(await sagas.pausedSteps()).toEqual({ items: [] });
+  await expect(operations.pausedSteps({ resumed: -1 })).rejects.toThrow('give a whole number from 0 to 1000');
+  await operations.resumeStep(OrderSaga, 'charge');
+  expect(await operations.pausedSteps()).toEqual({ items: [] });
 });

@@ -1,7 +1,7 @@
 import { Approval, Saga, SagaValidationError, Step, WaitFor } from '../../../libs/saga/src/index.js';
 import type { SagaService, TaskFilter } from '../../../libs/saga/src/index.js';
 import { Gate, until } from '../../support/gate.js';
-import { TestApps } from '../../support/test-app.js';
+import { type TestApp, TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
 let going: Gate<void>;
@@ -73,21 +73,22 @@ test('comes in pages, filtered by saga, step and tags', async () => {
   going.open();
 });
 
-test.each<[string, (service: SagaService, id: string) => Promise<unknown>]>([
-  ['approves it', (service, id) => service.approve(id, 'allow', { by: 'ann' })],
-  ['rejects it', (service, id) => service.reject(id, 'allow', { by: 'ann' })],
-  ['lets its time end', (service, id) => service.reschedule(id, 'allow', 1)],
-  ['cancels the saga', (service, id) => service.cancel(id)],
-  ['aborts the saga', (service, id) => service.abort(id)],
-  ['pauses the saga', (service, id) => service.pause(id)],
+test.each<[string, (app: Pick<TestApp, 'sagas' | 'operations'>, id: string) => Promise<unknown>]>([
+  ['approves it', ({ sagas }, id) => sagas.approve(id, 'allow', { by: 'ann' })],
+  ['rejects it', ({ sagas }, id) => sagas.reject(id, 'allow', { by: 'ann' })],
+  ['lets its time end', ({ operations }, id) => operations.reschedule(id, 'allow', 1)],
+  ['cancels the saga', ({ sagas }, id) => sagas.cancel(id)],
+  ['aborts the saga', ({ operations }, id) => operations.abort(id)],
+  ['pauses the saga', ({ operations }, id) => operations.pause(id)],
 ])('a task is gone once an operator %s', async (_, call) => {
-  const { sagas: service } = await apps.start({ sagas });
+  const app = await apps.start({ sagas });
+  const { sagas: service } = app;
   going.open();
   const { id } = await service.start(LeaveSaga, {});
   const waits = async () => (await service.get(id)).steps.find(({ name }) => name === 'book')?.status;
   await until(async () => (await waits()) === 'completed');
   expect(await stepsOf(service)).toEqual(['allow']);
-  await call(service, id);
+  await call(app, id);
   await until(async () => (await stepsOf(service)).length === 0);
 });
 
@@ -104,16 +105,16 @@ test('a decision ends the task at once, while the saga is busy with another step
 });
 
 test('a paused saga has no task, and has it again, with its time, once it is resumed', async () => {
-  const { sagas: service } = await apps.start({ sagas });
+  const { sagas: service, operations } = await apps.start({ sagas });
   going.open();
   const { id } = await service.start(LeaveSaga, {});
   await until(async () => (await stepsOf(service)).length === 1);
   const { items } = await service.tasks();
   await until(async () => (await service.get(id)).waitingFor?.kind !== undefined);
-  await service.pause(id);
+  await operations.pause(id);
   await until(async () => (await service.get(id)).status === 'paused');
   expect(await stepsOf(service)).toEqual([]);
-  await service.resume(id);
+  await operations.resume(id);
   await until(async () => (await stepsOf(service)).length === 1);
   expect((await service.tasks()).items[0]!.since).toEqual(items[0]!.since);
 });

@@ -116,12 +116,12 @@ test('a saga that needs attention is still watched; leaving the loop ends the wa
     }
     @WaitFor({ signal: 'go' }) go() {}
   }
-  const { sagas: service, nest } = await apps.start({ sagas: [StuckSaga] });
+  const { sagas: service, operations, nest } = await apps.start({ sagas: [StuckSaga] });
   const { id } = await service.start(StuckSaga, { fails: true });
   const seen: string[] = [];
   for await (const { data } of service.watch(id)) {
     seen.push(data.status);
-    if (data.status === 'suspended') await service.retry(id, { input: { fails: false } });
+    if (data.status === 'suspended') await operations.retry(id, { input: { fails: false } });
     if (data.waitingFor?.kind === 'signal') break;
   }
   expect(seen).toContain('suspended');

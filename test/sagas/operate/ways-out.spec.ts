@@ -120,7 +120,7 @@ describe('cancel() unless a step has begun', () => {
   });
 
   test('is refused while the step is in progress, and once it is done', async () => {
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
+    const { sagas: service, operations } = await apps.start({ sagas, options: IMPATIENT });
     const { id, outcome } = await service.start(ParcelSaga, {});
     await until(() => ran.includes('pack'));
     const refused = service.cancel(id, { unlessBegun: 'pack' });
@@ -130,7 +130,7 @@ describe('cancel() unless a step has begun', () => {
     await outcome();
     const asking = await service.start(AskingSaga, {});
     await until(async () => (await service.get(asking.id)).waitingFor?.kind === 'signal');
-    await service.complete(asking.id, 'ask', { result: 'x' });
+    await operations.complete(asking.id, 'ask', { result: 'x' });
     await asking.outcome();
     await expect(service.cancel(asking.id, { unlessBegun: 'ask' })).rejects.toThrow(/is completed/);
   });
@@ -170,52 +170,52 @@ describe('cancel() unless a step has begun', () => {
 /** A transfer whose method `pay` has been called, and does not end. */
 async function transferThatHangs(options: SagaModuleOptions = {}) {
   hangs.add('pay');
-  const { sagas: service } = await apps.start({ sagas, options: { ...IMPATIENT, ...options } });
+  const { sagas: service, operations } = await apps.start({ sagas, options: { ...IMPATIENT, ...options } });
   const { id, outcome } = await service.start(TransferSaga, {});
   await until(() => ran.includes('pay'));
-  return { service, id, outcome };
+  return { service, operations, id, outcome };
 }
 
-describe('abandonAttempt()', () => {
+describe('abandon()', () => {
   test('of a method that hangs: the next attempt follows, and what the first one returns does not count', async () => {
-    const { service, id, outcome } = await transferThatHangs();
-    await service.abandonAttempt(id, 'pay', { by: 'ann', reason: 'the bank hangs' });
+    const { service, operations, id, outcome } = await transferThatHangs();
+    await operations.abandon(id, 'pay', { by: 'ann', reason: 'the bank hangs' });
     expect((await outcome()).results).toEqual({ block: 'block', pay: 'pay again', tell: 'tell pay again' });
     const { steps } = await service.get(id);
     expect(steps.find(({ name }) => name === 'pay')?.errors).toMatchObject([
       { code: 'SAGA_ATTEMPT_ABANDONED', message: 'The attempt was abandoned by ann: the bank hangs' },
     ]);
-    expect(await service.history(id)).toMatchObject([
-      { action: 'abandonAttempt', step: 'pay', by: 'ann', reason: 'the bank hangs', from: 'running' },
+    expect(await operations.history(id)).toMatchObject([
+      { action: 'abandon', step: 'pay', by: 'ann', reason: 'the bank hangs', from: 'running' },
     ]);
   });
 
   test('of the last attempt rolls back, and compensates the step, whose outcome is unknown', async () => {
     hangs.add('pay again');
-    const { service, id, outcome } = await transferThatHangs();
-    await service.abandonAttempt(id, 'pay');
+    const { operations, id, outcome } = await transferThatHangs();
+    await operations.abandon(id, 'pay');
     await until(() => ran.includes('pay again'));
-    await service.abandonAttempt(id, 'pay');
+    await operations.abandon(id, 'pay');
     expect(await outcome()).toMatchObject({ status: 'compensated', failure: { step: 'pay' } });
     expect(ran.slice(-2)).toEqual(['takeBack of undefined', 'unblock']);
   });
 
   test('of a compensation that hangs: its next attempt follows', async () => {
     hangs.add('unblock');
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
+    const { sagas: service, operations } = await apps.start({ sagas, options: IMPATIENT });
     const { id, outcome } = await service.start(TransferSaga, {});
     await outcome();
-    await service.undo(id);
+    await operations.undo(id);
     await until(() => ran.includes('unblock'));
-    await service.abandonAttempt(id, 'block', { by: 'ann' });
+    await operations.abandon(id, 'block', { by: 'ann' });
     expect((await service.wait(id)).status).toBe('compensated');
     expect(ran.slice(-2)).toEqual(['unblock', 'unblock again']);
   });
 
   test('lets a cancellation go on that had waited for the attempt', async () => {
-    const { service, id, outcome } = await transferThatHangs();
+    const { service, operations, id, outcome } = await transferThatHangs();
     await service.cancel(id, { reason: 'changed my mind' });
-    await service.abandonAttempt(id, 'pay');
+    await operations.abandon(id, 'pay');
     expect(await outcome()).toMatchObject({
       ...{ status: 'compensated', failure: { kind: 'cancelled', reason: 'changed my mind' } },
     });
@@ -223,38 +223,38 @@ describe('abandonAttempt()', () => {
   });
 
   test('lets a pause come that had waited for the attempt', async () => {
-    const { service, id, outcome } = await transferThatHangs();
-    await service.pause(id);
-    await service.abandonAttempt(id, 'pay');
+    const { service, operations, id, outcome } = await transferThatHangs();
+    await operations.pause(id);
+    await operations.abandon(id, 'pay');
     expect((await service.get(id)).status).toBe('paused');
-    await service.resume(id);
+    await operations.resume(id);
     expect((await outcome()).status).toBe('completed');
   });
 
   test('is refused where none is in progress, and names those that are', async () => {
-    const { service, id } = await transferThatHangs();
-    await expect(service.abandonAttempt(id, 'block')).rejects.toThrow(
+    const { operations, id } = await transferThatHangs();
+    await expect(operations.abandon(id, 'block')).rejects.toThrow(
       /'block' .* cannot be abandoned: it is completed, and no attempt of it is in progress. It could be: pay\./,
     );
   });
 
   test('is refused where another at-most-once step would be lost with it, and not with force', async () => {
     hangs.add('call').add('send');
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
+    const { sagas: service, operations } = await apps.start({ sagas, options: IMPATIENT });
     const { id, outcome } = await service.start(TwoAtOnceSaga, {});
     await until(() => ran.length === 2);
-    await expect(service.abandonAttempt(id, 'call')).rejects.toThrow(
+    await expect(operations.abandon(id, 'call')).rejects.toThrow(
       /at-most-once step 'send' is in progress, too/,
     );
-    await service.abandonAttempt(id, 'send');
+    await operations.abandon(id, 'send');
     expect(await outcome()).toMatchObject({ status: 'compensated', failure: { step: 'send' } });
   });
 
   test('needs a second operator where that is configured', async () => {
-    const { service, id, outcome } = await transferThatHangs({
-      approvals: { abandonAttempt: 2, complete: 2 },
+    const { service, operations, id, outcome } = await transferThatHangs({
+      approvals: { abandon: 2, complete: 2 },
     });
-    const abandon = (by: string) => service.abandonAttempt(id, 'pay', { by, reason: 'hangs' });
+    const abandon = (by: string) => operations.abandon(id, 'pay', { by, reason: 'hangs' });
     await expect(abandon('ann')).rejects.toThrow(SagaApprovalPendingError);
     expect((await service.get(id)).status).toBe('running');
     await abandon('bob');
@@ -264,79 +264,77 @@ describe('abandonAttempt()', () => {
 
 describe('complete()', () => {
   test('a running step with its result: what its method returns does not count', async () => {
-    const { service, id, outcome } = await transferThatHangs();
-    await service.complete(id, 'pay', { result: 'paid in cash', by: 'ann', reason: 'seen at the bank' });
+    const { operations, id, outcome } = await transferThatHangs();
+    await operations.complete(id, 'pay', { result: 'paid in cash', by: 'ann', reason: 'seen at the bank' });
     expect((await outcome()).results).toMatchObject({ pay: 'paid in cash', tell: 'tell paid in cash' });
-    expect(await service.history(id)).toMatchObject([
+    expect(await operations.history(id)).toMatchObject([
       { action: 'complete', step: 'pay', by: 'ann', result: 'paid in cash' },
     ]);
   });
 
   test('a step that waits for a signal, or for its next attempt', async () => {
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
+    const { sagas: service, operations } = await apps.start({ sagas, options: IMPATIENT });
     const asking = await service.start(AskingSaga, {});
     await until(async () => (await service.get(asking.id)).waitingFor?.kind === 'signal');
-    await service.complete(asking.id, 'ask', { result: 'by phone' });
+    await operations.complete(asking.id, 'ask', { result: 'by phone' });
     expect((await asking.outcome()).results).toEqual({ ask: 'by phone', use: 'used by phone' });
     const patient = await service.start(PatientSaga, {});
     await until(async () => (await service.get(patient.id)).waitingFor?.kind === 'retry');
-    await service.complete(patient.id, 'pay', { result: 'cash' });
+    await operations.complete(patient.id, 'pay', { result: 'cash' });
     expect((await patient.outcome()).results).toEqual({ block: 'b', pay: 'cash' });
   });
 
   test('a compensation that hangs', async () => {
     hangs.add('unblock');
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
+    const { sagas: service, operations } = await apps.start({ sagas, options: IMPATIENT });
     const { id, outcome } = await service.start(TransferSaga, {});
     await outcome();
-    await service.undo(id);
+    await operations.undo(id);
     await until(() => ran.includes('unblock'));
-    await service.complete(id, 'block', { by: 'ann' });
+    await operations.complete(id, 'block', { by: 'ann' });
     expect((await service.wait(id)).status).toBe('compensated');
     expect(ran).not.toContain('unblock again');
   });
 
   test('is refused for a step that is done, or not yet its turn, and for a saga that has ended', async () => {
-    const { service, id } = await transferThatHangs();
+    const { service, operations, id } = await transferThatHangs();
     for (const step of ['block', 'tell'])
-      await expect(service.complete(id, step)).rejects.toThrow(
+      await expect(operations.complete(id, step)).rejects.toThrow(
         /neither in progress nor waiting. It could be: pay\./,
       );
-    await service.complete(id, 'pay');
+    await operations.complete(id, 'pay');
     await service.wait(id);
-    await expect(service.complete(id, 'pay')).rejects.toThrow(/cannot be completed: it is completed/);
+    await expect(operations.complete(id, 'pay')).rejects.toThrow(/cannot be completed: it is completed/);
   });
 });
 
-describe('retry({ now: true })', () => {
+describe('retryNow()', () => {
   test('makes the next attempt at once', async () => {
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
+    const { sagas: service, operations } = await apps.start({ sagas, options: IMPATIENT });
     const { id, outcome } = await service.start(PatientSaga, {});
     await until(async () => (await service.get(id)).waitingFor?.kind === 'retry');
-    await service.retry(id, { now: true, by: 'ann', reason: 'the bank is back' });
+    await operations.retryNow(id, { by: 'ann', reason: 'the bank is back' });
     expect((await outcome()).results).toEqual({ block: 'b', pay: 'p' });
-    expect(await service.history(id)).toMatchObject([{ action: 'retry', by: 'ann', from: 'running' }]);
+    expect(await operations.history(id)).toMatchObject([{ action: 'retryNow', by: 'ann', from: 'running' }]);
   });
 
   test('of a compensation, too', async () => {
     hangs.add('reject');
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
+    const { sagas: service, operations } = await apps.start({ sagas, options: IMPATIENT });
     const { id, outcome } = await service.start(PatientSaga, {});
     await until(async () => (await service.get(id)).waitingFor?.kind === 'retry');
-    await service.retry(id, { now: true, step: 'pay' });
+    await operations.retryNow(id, { step: 'pay' });
     await until(async () => (await service.get(id)).waitingFor?.kind === 'retry' && ran.includes('unblock'));
-    await service.retry(id, { now: true });
+    await operations.retryNow(id);
     expect((await outcome()).status).toBe('compensated');
     expect(ran).toEqual(['pay 1', 'pay 2', 'unblock', 'unblock']);
   });
 
-  test('is refused where nothing waits for its next attempt, and without now as before', async () => {
-    const { sagas: service } = await apps.start({ sagas, options: IMPATIENT });
+  test('is refused where nothing waits for its next attempt, and retry() is refused for a saga that is running', async () => {
+    const { sagas: service, operations } = await apps.start({ sagas, options: IMPATIENT });
     const { id } = await service.start(AskingSaga, {});
     await until(async () => (await service.get(id)).waitingFor?.kind === 'signal');
-    await expect(service.retry(id, { now: true })).rejects.toThrow(
-      /no failed attempt waits for its next one/,
-    );
-    await expect(service.retry(id)).rejects.toThrow(/cannot be retried: it is running/);
+    await expect(operations.retryNow(id)).rejects.toThrow(/no failed attempt waits for its next one/);
+    await expect(operations.retry(id)).rejects.toThrow(/cannot be retried: it is running/);
   });
 });

@@ -50,12 +50,12 @@ test('data that is refused fails its step, and each order is whole or undone', a
 test('a value that the database refuses makes a call fail with an error of this package, not with that of the driver', async () => {
   const scene = await OutageScene.open(apps!);
   try {
-    const { sagas } = scene.app;
+    const { operations } = scene.app;
     scene.proxy.answerTo = (text) =>
       ['startOne', 'signal', 'pauseStep'].includes(kindOf(text) ?? '') ? { code: '22021' } : undefined;
     const refused = { code: 'SAGA_VALIDATION', message: expect.stringContaining('answered by the proxy') };
     await expect(scene.startOrders(1)).rejects.toMatchObject(refused);
-    await expect(sagas.pauseStep('order', 'ship', { by: 'a' })).rejects.toMatchObject(refused);
+    await expect(operations.pauseStep('order', 'ship', { by: 'a' })).rejects.toMatchObject(refused);
   } finally {
     await scene.close();
   }

@@ -68,7 +68,7 @@ describe('sagas in partitions', () => {
     const asked = await app.sagas.start(QuestionSaga, undefined, { correlationId: 'q-1' });
     await app.sagas.signal({ saga: 'question', correlationId: 'q-1' }, 'answer', 'yes');
     expect((await asked.outcome()).results).toEqual({ ask: 'yes' });
-    await app.sagas.undo({ saga: OrderSaga, correlationId: 'o-1' }, { reason: 'returned' });
+    await app.operations.undo({ saga: OrderSaga, correlationId: 'o-1' }, { reason: 'returned' });
     expect((await app.sagas.wait(done.id)).status).toBe('compensated');
     expect((await app.sagas.find({ saga: 'order' })).items).toHaveLength(2);
     const places = await apps.sql<{ at: string }>(
@@ -232,19 +232,19 @@ describe('the end of a partition', () => {
     const gone = await ended(app, 40);
     const waiting = await app.sagas.start(QuestionSaga, undefined, { id: idOf(40), correlationId: 'q-1' });
     await until(async () => (await app.sagas.get(waiting.id)).waitingFor?.kind === 'signal');
-    await app.sagas.pause(waiting.id, { by: 'ann' });
-    await app.sagas.resume(waiting.id, { by: 'ann' });
+    await app.operations.pause(waiting.id, { by: 'ann' });
+    await app.operations.resume(waiting.id, { by: 'ann' });
     const recent = await app.sagas.start(OrderSaga, {}, { id: idOf(40), correlationId: 'o-1' });
     await recent.outcome();
     await upkeep(app);
     expect(await tables.of()).not.toContain(old);
     await expect(app.sagas.get(gone)).rejects.toMatchObject({ code: 'SAGA_NOT_FOUND' });
     for (const { id } of [waiting, recent]) expect(await tables.placeOf(id)).toBe('saga.instance_rest');
-    expect(await app.sagas.history(waiting.id)).toHaveLength(2);
+    expect(await app.operations.history(waiting.id)).toHaveLength(2);
     await app.sagas.signal({ saga: 'question', correlationId: 'q-1' }, 'answer', 'yes');
     expect(await app.sagas.wait(waiting.id)).toMatchObject({ status: 'completed', results: { ask: 'yes' } });
     expect(await app.sagas.start(OrderSaga, {}, { correlationId: 'o-1' })).toMatchObject({ created: false });
-    await app.sagas.undo(recent.id);
+    await app.operations.undo(recent.id);
     expect(await app.sagas.wait(recent.id)).toMatchObject({ status: 'compensated' });
     // From the rest they go one by one, in their time.
     await apps.sql(`UPDATE saga.instance SET finished_at = now() - interval '33 days'`);
@@ -278,7 +278,7 @@ describe('the end of a partition', () => {
     expect(await tables.of()).not.toContain(old);
     expect((await app.sagas.find({})).items).toHaveLength(4);
     for (const { id } of families) {
-      await app.sagas.undo(id);
+      await app.operations.undo(id);
       expect(await app.sagas.wait(id)).toMatchObject({ status: 'compensated' });
     }
   });

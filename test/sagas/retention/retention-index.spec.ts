@@ -34,14 +34,14 @@ describe('the index that deletion reads', () => {
     const app = await start();
     await (await app.sagas.start(OrderSaga, undefined)).outcome();
     expect(await indexes()).toEqual([]);
-    await app.sagas.cleanup({ olderThan: '30d' });
+    await app.operations.cleanup({ olderThan: '30d' });
     expect(await indexes()).toEqual([{ valid: true }]);
   });
 
   test('is made once, by however many processes that need it at the same time', async () => {
     const started = await Promise.all([start(), start(), start()]);
     await filled(2_000);
-    const results = await Promise.all(started.map((app) => app.sagas.cleanup({ olderThan: '30d' })));
+    const results = await Promise.all(started.map((app) => app.operations.cleanup({ olderThan: '30d' })));
     expect(results.reduce((sum, { deleted }) => sum + deleted, 0)).toBe(2_000);
     expect(await indexes()).toEqual([{ valid: true }]);
   });
@@ -56,7 +56,7 @@ describe('the index that deletion reads', () => {
       `UPDATE pg_index SET indisvalid = false, indisready = false WHERE indexrelid = 'saga.instance_finished'::regclass`,
     );
     await cutting.end();
-    expect(await app.sagas.cleanup({ olderThan: '30d' })).toEqual({ deleted: 10, more: false });
+    expect(await app.operations.cleanup({ olderThan: '30d' })).toEqual({ deleted: 10, more: false });
     expect(await indexes()).toEqual([{ valid: true }]);
   });
 
@@ -70,7 +70,7 @@ describe('the index that deletion reads', () => {
     try {
       const url = apps.url.replace(/\/\/[^@]+@/, '//poor:pw@');
       const app = await apps.start({ sagas: [OrderSaga], dataSource: { url }, options: { migrate: false } });
-      const cleanup = app.sagas.cleanup({ olderThan: '30d' });
+      const cleanup = app.operations.cleanup({ olderThan: '30d' });
       await expect(cleanup).rejects.toThrow(SagaConfigurationError);
       await expect(cleanup).rejects.toThrow(
         `Run as the owner of schema 'saga': CREATE INDEX CONCURRENTLY IF NOT EXISTS instance_finished`,

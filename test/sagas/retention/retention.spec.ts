@@ -103,20 +103,23 @@ describe('cleanup', () => {
     const app = await start();
     const [completed, compensated] = [await ended(app), await ended(app, { fails: true })];
     const asked = await app.sagas.start(QuestionSaga, undefined);
-    await app.sagas.abort(asked.id, { reason: 'asked too late' });
+    await app.operations.abort(asked.id, { reason: 'asked too late' });
     const old = [completed, compensated, asked.id];
     const young = await ended(app);
     const waiting = await app.sagas.start(QuestionSaga, undefined);
     const paused = await app.sagas.start(QuestionSaga, undefined);
-    await app.sagas.pause(paused.id);
+    await app.operations.pause(paused.id);
     await age(old, 31);
     await apps.sql(`UPDATE saga.instance SET created_at = created_at - interval '1 year'`);
-    expect(await app.sagas.cleanup({ olderThan: '30d', dryRun: true })).toEqual({ deleted: 3, more: false });
+    expect(await app.operations.cleanup({ olderThan: '30d', dryRun: true })).toEqual({
+      deleted: 3,
+      more: false,
+    });
     expect(await left()).toHaveLength(6);
-    expect(await app.sagas.cleanup({ olderThan: '30d' })).toEqual({ deleted: 3, more: false });
+    expect(await app.operations.cleanup({ olderThan: '30d' })).toEqual({ deleted: 3, more: false });
     expect(await left()).toEqual([young, waiting.id, paused.id].sort());
     for (const id of old) await expect(app.sagas.get(id)).rejects.toThrow(SagaNotFoundError);
-    expect(await app.sagas.cleanup({ olderThan: '30d' })).toEqual({ deleted: 0, more: false });
+    expect(await app.operations.cleanup({ olderThan: '30d' })).toEqual({ deleted: 0, more: false });
     await app.sagas.signal(waiting.id, 'answer', 'yes');
     expect(await app.sagas.wait(waiting.id)).toMatchObject({ status: 'completed' });
   });
@@ -129,8 +132,8 @@ describe('cleanup', () => {
     ];
     for (const { id } of questions) {
       await until(async () => (await app.sagas.get(id)).waitingFor?.kind === 'signal');
-      await app.sagas.pause(id, { by: 'ann' });
-      await app.sagas.resume(id, { by: 'ann' });
+      await app.operations.pause(id, { by: 'ann' });
+      await app.operations.resume(id, { by: 'ann' });
       await app.sagas.signal(id, 'answer', 'yes');
       await app.sagas.wait(id);
     }
@@ -138,7 +141,7 @@ describe('cleanup', () => {
     await age([old], 31);
     for (const table of ['step', 'signal', 'operation'])
       expect([table, await left(table, 'saga_id')]).toEqual([table, [old, young].sort()]);
-    await app.sagas.cleanup({ olderThan: '30d' });
+    await app.operations.cleanup({ olderThan: '30d' });
     for (const table of ['step', 'signal', 'operation'])
       expect([table, await left(table, 'saga_id')]).toEqual([table, [young]]);
   });
@@ -147,7 +150,7 @@ describe('cleanup', () => {
     const app = await start();
     const first = await ended(app, {}, 'o-1');
     await age([first], 31);
-    await app.sagas.cleanup({ olderThan: '30d' });
+    await app.operations.cleanup({ olderThan: '30d' });
     const again = await app.sagas.start(OrderSaga, { fails: true }, { correlationId: 'o-1' });
     expect(again).toMatchObject({ created: true });
     expect((await again.outcome()).status).toBe('compensated');
@@ -165,10 +168,13 @@ describe('cleanup', () => {
       return row;
     };
     const options = { olderThan: '30d', saga: OrderSaga, limit: 600 };
-    expect(await app.sagas.cleanup({ ...options, dryRun: true })).toEqual({ deleted: 600, more: true });
-    expect(await app.sagas.cleanup(options)).toEqual({ deleted: 600, more: true });
+    expect(await app.operations.cleanup({ ...options, dryRun: true })).toEqual({ deleted: 600, more: true });
+    expect(await app.operations.cleanup(options)).toEqual({ deleted: 600, more: true });
     expect(await counts()).toEqual({ oldest: 400, all: 1_900, steps: 1_900 });
-    expect(await app.sagas.cleanup({ ...options, limit: 1_900 })).toEqual({ deleted: 1_900, more: false });
+    expect(await app.operations.cleanup({ ...options, limit: 1_900 })).toEqual({
+      deleted: 1_900,
+      more: false,
+    });
     expect(await counts()).toEqual({ oldest: 0, all: 0, steps: 0 });
   });
 
@@ -176,13 +182,13 @@ describe('cleanup', () => {
     const app = await start();
     await filled(2, 40, 'order');
     await filled(3, 40, 'question');
-    expect(await app.sagas.cleanup({ olderThan: '1d', saga: 'question', dryRun: true })).toMatchObject({
+    expect(await app.operations.cleanup({ olderThan: '1d', saga: 'question', dryRun: true })).toMatchObject({
       deleted: 3,
     });
-    expect(await app.sagas.cleanup({ olderThan: '1d', saga: OrderSaga })).toMatchObject({ deleted: 2 });
+    expect(await app.operations.cleanup({ olderThan: '1d', saga: OrderSaga })).toMatchObject({ deleted: 2 });
     // Also by an application that has none of them.
     const other = await apps.start();
-    expect(await other.sagas.cleanup({ olderThan: '1d' })).toMatchObject({ deleted: 3 });
+    expect(await other.operations.cleanup({ olderThan: '1d' })).toMatchObject({ deleted: 3 });
   });
 
   test.each([
@@ -194,7 +200,7 @@ describe('cleanup', () => {
     [{ olderThan: '1d', saga: 'a\0' }, 'give a class, or'],
   ])('refuses %p', async (options: object, problem) => {
     const app = await start({ worker: false });
-    const cleanup = app.sagas.cleanup(options);
+    const cleanup = app.operations.cleanup(options);
     await expect(cleanup).rejects.toThrow(SagaValidationError);
     await expect(cleanup).rejects.toThrow(problem);
   });
@@ -206,28 +212,28 @@ describe('a saga that another started', () => {
     const [going, staying] = [await tree(app), await tree(app)];
     const own = await ended(app);
     await age([...going, ...staying, own], 31);
-    expect(await app.sagas.cleanup()).toEqual({ deleted: 1, more: false });
+    expect(await app.operations.cleanup()).toEqual({ deleted: 1, more: false });
     for (const [id] of [going, staying]) await app.sagas.approve(id!, 'end', { by: 'ann' });
     for (const [id] of [going, staying]) await app.sagas.wait(id!);
     // Both have ended; what they started ended long before.
-    expect(await app.sagas.cleanup()).toEqual({ deleted: 0, more: false });
+    expect(await app.operations.cleanup()).toEqual({ deleted: 0, more: false });
     await age([going[0]!], 31);
-    expect(await app.sagas.cleanup({ dryRun: true })).toEqual({ deleted: 3, more: false });
-    expect(await app.sagas.cleanup()).toEqual({ deleted: 3, more: false });
+    expect(await app.operations.cleanup({ dryRun: true })).toEqual({ deleted: 3, more: false });
+    expect(await app.operations.cleanup()).toEqual({ deleted: 3, more: false });
     expect(await left()).toEqual([...staying].sort());
     // All of it is there that undoing needs.
-    await app.sagas.undo(staying[0]!);
+    await app.operations.undo(staying[0]!);
     expect(await app.sagas.wait(staying[0]!)).toMatchObject({ status: 'compensated' });
   });
 
   test('keeps its family until it has ended', async () => {
     const app = await start({ retention: '30d' });
     const [kept, gone] = [await tree(app), await tree(app)];
-    for (const [id] of [kept, gone]) await app.sagas.abort(id!);
+    for (const [id] of [kept, gone]) await app.operations.abort(id!);
     await age([...kept, ...gone], 31);
     await apps.sql('UPDATE saga.instance SET finished_at = NULL WHERE id = $1', [kept[2]]);
-    expect(await app.sagas.cleanup({ dryRun: true })).toEqual({ deleted: 3, more: false });
-    expect(await app.sagas.cleanup()).toEqual({ deleted: 3, more: false });
+    expect(await app.operations.cleanup({ dryRun: true })).toEqual({ deleted: 3, more: false });
+    expect(await app.operations.cleanup()).toEqual({ deleted: 3, more: false });
     expect(await left()).toEqual([...kept].sort());
   });
 });
@@ -256,22 +262,22 @@ describe('no call waits', () => {
     expect(await app.sagas.wait(kept.id)).toMatchObject({ status: 'completed' });
     expect((await app.sagas.find({ limit: 1_000 })).items).toHaveLength(551);
     // Nor does another deletion wait: it takes what that one does not have.
-    expect(await app.sagas.cleanup({ olderThan: 0 })).toEqual({ deleted: 51, more: false });
+    expect(await app.operations.cleanup({ olderThan: 0 })).toEqual({ deleted: 51, more: false });
     await other.query('ROLLBACK');
-    expect(await app.sagas.cleanup({ olderThan: 0 })).toEqual({ deleted: 500, more: false });
+    expect(await app.operations.cleanup({ olderThan: 0 })).toEqual({ deleted: 500, more: false });
   });
 
   test('for a saga that is locked: it is deleted later, together with its family', async () => {
     const app = await start();
     const family = await tree(app);
-    await app.sagas.abort(family[0]!);
+    await app.operations.abort(family[0]!);
     const [held, free] = [await ended(app), await ended(app)];
     await age([...family, held, free], 31);
     await other.query('SELECT FROM saga.instance WHERE id = ANY($1) FOR UPDATE', [[held, family[2]]]);
-    expect(await app.sagas.cleanup({ olderThan: '30d' })).toEqual({ deleted: 1, more: false });
+    expect(await app.operations.cleanup({ olderThan: '30d' })).toEqual({ deleted: 1, more: false });
     expect(await left()).toEqual([held, ...family].sort());
     await other.query('ROLLBACK');
-    expect(await app.sagas.cleanup({ olderThan: '30d' })).toEqual({ deleted: 4, more: false });
+    expect(await app.operations.cleanup({ olderThan: '30d' })).toEqual({ deleted: 4, more: false });
   });
 
   test('and a saga that is being undone at this moment stays', async () => {
@@ -281,9 +287,9 @@ describe('no call waits', () => {
     await other.query(`UPDATE saga.instance SET status = 'compensating', finished_at = NULL WHERE id = $1`, [
       id,
     ]);
-    expect(await app.sagas.cleanup({ olderThan: '30d' })).toMatchObject({ deleted: 0 });
+    expect(await app.operations.cleanup({ olderThan: '30d' })).toMatchObject({ deleted: 0 });
     await other.query('COMMIT');
-    expect(await app.sagas.cleanup({ olderThan: '30d' })).toMatchObject({ deleted: 0 });
+    expect(await app.operations.cleanup({ olderThan: '30d' })).toMatchObject({ deleted: 0 });
     expect(await left()).toEqual([id]);
   });
 });
@@ -316,11 +322,13 @@ describe('a retention', () => {
     for (const name of ['kept', 'short', 'long', 'order']) await filled(1, 60, name);
     await filled(1, 10, 'short');
     await filled(1, 10, 'order');
-    expect(await app.sagas.cleanup({ dryRun: true })).toEqual({ deleted: 3, more: false });
-    expect(await app.sagas.cleanup({ saga: ShortSaga })).toEqual({ deleted: 2, more: false });
-    expect(await app.sagas.cleanup()).toEqual({ deleted: 1, more: false });
+    expect(await app.operations.cleanup({ dryRun: true })).toEqual({ deleted: 3, more: false });
+    expect(await app.operations.cleanup({ saga: ShortSaga })).toEqual({ deleted: 2, more: false });
+    expect(await app.operations.cleanup()).toEqual({ deleted: 1, more: false });
     expect(await namesLeft()).toEqual(['kept', 'long', 'order']);
-    await expect(app.sagas.cleanup({ saga: KeptSaga })).rejects.toThrow("the saga 'kept' has no retention");
+    await expect(app.operations.cleanup({ saga: KeptSaga })).rejects.toThrow(
+      "the saga 'kept' has no retention",
+    );
   });
 
   test('without one nothing is ever deleted, nor looked for', async () => {
@@ -392,5 +400,5 @@ test('ids need not contain a time', async () => {
   const saga = await app.sagas.start(OrderSaga, {}, { id: randomUUID() });
   await saga.outcome();
   await age([saga.id], 31);
-  expect(await app.sagas.cleanup({ olderThan: '30d' })).toMatchObject({ deleted: 1 });
+  expect(await app.operations.cleanup({ olderThan: '30d' })).toMatchObject({ deleted: 1 });
 });

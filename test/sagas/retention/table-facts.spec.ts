@@ -75,7 +75,7 @@ describe.each([{}, { partitions: 'daily' as const }])('the facts about tables, w
     const ofSagas = removedBy('deletion').filter((table) => options.partitions || table !== 'correlation');
     await until(async () => !(await tablesWith(id)).includes('step_slot'));
     expect(await tablesWith(id)).toEqual(ofSagas.sort());
-    await app.sagas.cleanup({ olderThan: 0 });
+    await app.operations.cleanup({ olderThan: 0 });
     expect(await tablesWith(id)).toEqual(['deleted']);
   });
 });

@@ -84,7 +84,7 @@ describe('a compensation with a reply', () => {
   });
 
   test('fails without a reply in time, is retried by its policy, and then needs an operator', async () => {
-    const { sagas: service } = await apps.start({ sagas });
+    const { sagas: service, operations } = await apps.start({ sagas });
     const { id, outcome } = await service.start(HastySaga, {});
     expect((await outcome()).status).toBe('stuck');
     expect(sent).toEqual(['refund 1', 'refund 2']);
@@ -97,21 +97,21 @@ describe('a compensation with a reply', () => {
     expect(steps[0]).toMatchObject({ status: 'compensation_failed', errors: [late, late] });
     // A reply that comes late counts for the next attempt.
     await service.signal(id, 'refunded');
-    await service.retry(id);
+    await operations.retry(id);
     expect((await service.wait(id)).status).toBe('compensated');
   });
 
   test('of which the request was lost is abandoned, or completed, by an operator', async () => {
-    const { sagas: service } = await apps.start({ sagas });
+    const { sagas: service, operations } = await apps.start({ sagas });
     const { id } = await service.start(RefundingSaga, {});
     const isWaiting = async () => (await service.get(id)).waitingFor?.kind === 'signal';
     await until(isWaiting);
-    await service.abandonAttempt(id, 'pay', { by: 'ada' });
+    await operations.abandon(id, 'pay', { by: 'ada' });
     await until(async () => sent.length === 2 && (await isWaiting()));
     expect(sent).toEqual(['refund 1', 'refund 2']);
-    await expect(service.abandonAttempt(id, 'reserve')).rejects.toThrow(/It could be: pay\./);
-    expect((await service.previewRollback(id)).compensations.map(({ step }) => step)).toEqual(['reserve']);
-    await service.complete(id, 'pay', { by: 'ada' });
+    await expect(operations.abandon(id, 'reserve')).rejects.toThrow(/It could be: pay\./);
+    expect((await operations.previewRollback(id)).compensations.map(({ step }) => step)).toEqual(['reserve']);
+    await operations.complete(id, 'pay', { by: 'ada' });
     expect((await service.wait(id)).status).toBe('compensated');
     expect(sent).toEqual(['refund 1', 'refund 2', 'release']);
   });

@@ -103,13 +103,13 @@ describe('a pivot', () => {
         return this.note(ctx);
       }
     }
-    const { sagas } = await apps.start({ sagas: [Order] });
+    const { sagas, operations } = await apps.start({ sagas: [Order] });
     const { id, outcome } = await sagas.start(Order, {});
     expect(await outcome()).toMatchObject({ status: 'stuck', failure: { step: 'ship' } });
     await expect(sagas.cancel(id)).rejects.toThrow(SagaStateError);
-    expect(await sagas.previewRollback(id)).toMatchObject({ compensations: [], pivot: 'capture' });
+    expect(await operations.previewRollback(id)).toMatchObject({ compensations: [], pivot: 'capture' });
     down = false;
-    await sagas.retry(id);
+    await operations.retry(id);
     expect((await sagas.wait(id)).status).toBe('completed');
     expect(journal).toEqual(['reserve', 'capture', 'ship']);
   });
@@ -207,7 +207,7 @@ describe('onFailure: suspend', () => {
 
   test('waits for an operator, whose retry lets it go on', async () => {
     const { Order, world } = suspending();
-    const { sagas } = await apps.start({ sagas: [Order] });
+    const { sagas, operations } = await apps.start({ sagas: [Order] });
     const { id, outcome } = await sagas.start(Order, {});
     expect(await outcome()).toMatchObject({ status: 'suspended', failure: { step: 'ship' } });
     expect(await sagas.get(id)).toMatchObject({
@@ -215,16 +215,16 @@ describe('onFailure: suspend', () => {
       waitingFor: { kind: 'person', steps: ['ship'] },
     });
     world.down = false;
-    await sagas.retry(id);
+    await operations.retry(id);
     expect((await sagas.wait(id)).status).toBe('completed');
   });
 
   test('waits for an operator, who may skip the step or roll back', async () => {
     const { Order } = suspending();
-    const { sagas } = await apps.start({ sagas: [Order] });
+    const { sagas, operations } = await apps.start({ sagas: [Order] });
     const [done, back] = [await sagas.start(Order, {}), await sagas.start(Order, {})];
     await Promise.all([done.outcome(), back.outcome()]);
-    await sagas.skip(done.id, 'ship', { result: 'manual' });
+    await operations.skip(done.id, 'ship', { result: 'manual' });
     expect(await sagas.wait(done.id)).toMatchObject({ status: 'completed', results: { ship: 'manual' } });
     journal.length = 0;
     await sagas.cancel(back.id);
@@ -254,11 +254,11 @@ test('a preview of a rollback lists the compensations in order, with the results
       received.push([ctx.step, ctx.index, ctx.result]);
     }
   }
-  const { sagas } = await apps.start({ sagas: [Order] });
+  const { sagas, operations } = await apps.start({ sagas: [Order] });
   const { id } = await sagas.start(Order, {});
   await never.opened;
   await until(async () => (await sagas.get(id)).steps[2]!.status === 'completed');
-  const plan = await sagas.previewRollback(id);
+  const plan = await operations.previewRollback(id);
   expect(plan).toMatchObject({ withoutCompensation: ['mail'], inProgress: ['hang'] });
   expect(received).toEqual([]);
   await sagas.cancel(id);

@@ -110,10 +110,10 @@ describe('an optional step', () => {
 
   test('that completed is compensated like any other when the saga is undone', async () => {
     cancelling.open();
-    const { sagas: service } = await apps.start({ sagas });
+    const { sagas: service, operations } = await apps.start({ sagas });
     const { id, outcome } = await service.start(HolidaySaga, { car: 'comes' });
     await outcome();
-    await service.undo(id);
+    await operations.undo(id);
     expect((await service.wait(id)).status).toBe('compensated');
     expect(ran.slice(3)).toEqual(['cancelCar of c', 'cancelFlight']);
   });

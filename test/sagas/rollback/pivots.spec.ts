@@ -120,7 +120,7 @@ describe('while an attempt of a pivot is in progress', () => {
     const { id, outcome } = await service.start(PatientSaga, {});
     await paying.opened;
     await expect(web.sagas.cancel(id)).rejects.toThrow(/'pay'/);
-    expect((await web.sagas.previewRollback(id)).undecided).toBe('pay');
+    expect((await web.operations.previewRollback(id)).undecided).toBe('pay');
     pay.open(new Error('connection refused'));
     await until(async () => (await service.get(id)).waitingFor?.kind === 'retry');
     await web.sagas.cancel(id);
@@ -171,14 +171,14 @@ describe('while an attempt of a pivot is in progress', () => {
   });
 
   test('the failure of another branch compensates nothing; behind the pivot an operator retries it', async () => {
-    const { sagas: service } = await apps.start({ sagas });
+    const { sagas: service, operations } = await apps.start({ sagas });
     const forked = await service.start(ForkedSaga, {});
     await paying.opened;
     pack.open('');
     await until(async () => (await service.get(forked.id)).pendingRollback);
     pay.open('paid');
     expect((await forked.outcome()).status).toBe('stuck');
-    await service.retry(forked.id);
+    await operations.retry(forked.id);
     await until(async () => (await service.get(forked.id)).status === 'completed');
     expect(ran).toEqual(['book', 'pack is refused', 'pay', 'pack', 'ship']);
   });

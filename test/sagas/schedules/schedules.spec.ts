@@ -28,7 +28,7 @@ function scheduled(
 /** An application that has stored its schedule. */
 async function opened(saga: Type, options?: SagaModuleOptions) {
   const app = await apps.start({ sagas: [saga], options });
-  await until(async () => (await app.sagas.schedules()).length > 0);
+  await until(async () => (await app.schedules.list()).length > 0);
   return app;
 }
 
@@ -56,11 +56,11 @@ test('ticks that no process was there for are caught up by the last one, by defa
   const Nightly = scheduled({ cron: '0 * * * *', overlap: 'allow' });
   await (await opened(Nightly)).close();
   await setBack('3 hours');
-  const { sagas } = await apps.start({ sagas: [Nightly] });
+  const { schedules } = await apps.start({ sagas: [Nightly] });
   await until(async () => (await stored()).length > 0);
   const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000;
   expect(await stored()).toEqual([{ correlation_id: `schedule:${new Date(hour).toISOString()}` }]);
-  const [status] = await sagas.schedules();
+  const [status] = await schedules.list();
   expect(status).toMatchObject({
     ...{ saga: 'nightly', cron: '0 * * * *', timezone: 'UTC', overlap: 'allow', catchUp: 'last' },
     ...{ next: new Date(hour + 3_600_000), last: { at: new Date(hour), triggered: false } },
@@ -82,43 +82,43 @@ test('all of them are caught up, in order, if so declared', async () => {
 test('a tick while the last saga has not ended starts none, and is shown as skipped', async () => {
   const gate = new Gate();
   const Nightly = scheduled({ cron: '0 * * * *' }, () => gate.opened);
-  const { sagas } = await opened(Nightly);
-  const { id, outcome } = await sagas.trigger(Nightly);
+  const { schedules } = await opened(Nightly);
+  const { id, outcome } = await schedules.trigger(Nightly);
   await setBack('3 hours');
-  await expect(sagas.trigger('nightly')).rejects.toMatchObject({
+  await expect(schedules.trigger('nightly')).rejects.toMatchObject({
     code: 'SAGA_STATE',
     message: expect.stringContaining(id),
   });
   await apps.start({ sagas: [Nightly] });
-  await until(async () => (await sagas.schedules())[0]!.skippedAt !== undefined);
-  expect((await sagas.schedules())[0]!.last).toMatchObject({
+  await until(async () => (await schedules.list())[0]!.skippedAt !== undefined);
+  expect((await schedules.list())[0]!.last).toMatchObject({
     sagaId: id,
     triggered: true,
     status: 'running',
   });
   gate.open();
   expect((await outcome()).status).toBe('completed');
-  expect((await sagas.schedules())[0]!.last).toEqual({ sagaId: id, triggered: true, at: expect.any(Date) });
+  expect((await schedules.list())[0]!.last).toEqual({ sagaId: id, triggered: true, at: expect.any(Date) });
   expect(await stored()).toHaveLength(1);
 });
 
 test('a paused schedule starts none, is not caught up, and can be triggered', async () => {
   const Nightly = scheduled({ cron: '* * * * * *', overlap: 'allow', catchUp: 'all' });
-  const { sagas } = await apps.start({ sagas: [Nightly] });
+  const { schedules } = await apps.start({ sagas: [Nightly] });
   await until(async () => (await stored()).length > 0);
-  await sagas.pauseSchedule(Nightly, { by: 'ann', reason: 'inventory' });
-  await sagas.pauseSchedule('nightly', { by: 'bob' });
-  const [{ next, paused }] = (await sagas.schedules()) as [Awaited<ReturnType<typeof sagas.schedules>>[0]];
+  await schedules.pause(Nightly, { by: 'ann', reason: 'inventory' });
+  await schedules.pause('nightly', { by: 'bob' });
+  const [{ next, paused }] = (await schedules.list()) as [Awaited<ReturnType<typeof schedules.list>>[0]];
   expect([next, paused]).toEqual([undefined, { at: expect.any(Date), by: 'ann', reason: 'inventory' }]);
   const before = (await stored()).length;
   const decided = async () =>
     (await apps.sql<{ at: Date }>('SELECT decided_until AS at FROM saga.schedule'))[0]!.at.getTime();
   const then = await decided();
   await until(async () => (await decided()) >= then + 2_000);
-  await (await sagas.trigger(Nightly)).outcome();
+  await (await schedules.trigger(Nightly)).outcome();
   expect(await stored()).toHaveLength(before + 1);
   await setBack('1 hour');
-  await sagas.resumeSchedule(Nightly);
+  await schedules.resume(Nightly);
   await until(async () => (await stored()).length > before + 1);
   expect((await stored()).length).toBeLessThan(before + 20);
 });
@@ -129,8 +129,8 @@ test('the input is made for each tick, and is validated', async () => {
     { input: ({ at, triggered }) => Promise.resolve({ day: at.toISOString().slice(0, 10), triggered }) },
     ({ input }) => seen.push(input),
   );
-  const { sagas } = await apps.start({ sagas: [Nightly] });
-  const { outcome } = await sagas.trigger(Nightly);
+  const { schedules } = await apps.start({ sagas: [Nightly] });
+  const { outcome } = await schedules.trigger(Nightly);
   await outcome();
   expect(seen).toEqual([{ day: new Date().toISOString().slice(0, 10), triggered: true }]);
 });
@@ -149,14 +149,12 @@ test('only a saga with a schedule has one, and a process without a worker runs n
     @Step() only() {}
   }
   const Nightly = scheduled({ cron: '* * * * * *' });
-  const { sagas } = await apps.start({ sagas: [Plain, Nightly], options: { worker: false } });
-  await expect(sagas.trigger(Plain)).rejects.toThrow("saga 'plain' has no schedule");
-  await expect(sagas.pauseSchedule('nightly')).rejects.toMatchObject({ code: 'SAGA_NOT_FOUND' });
-  await expect(sagas.resumeSchedule('nobody')).rejects.toMatchObject({ code: 'SAGA_NOT_FOUND' });
-  await expect(sagas.pauseSchedule('nightly', { who: 'ann' } as never)).rejects.toThrow(
-    "unknown option 'who'",
-  );
-  expect(await sagas.schedules()).toEqual([]);
+  const { schedules } = await apps.start({ sagas: [Plain, Nightly], options: { worker: false } });
+  await expect(schedules.trigger(Plain)).rejects.toThrow("saga 'plain' has no schedule");
+  await expect(schedules.pause('nightly')).rejects.toMatchObject({ code: 'SAGA_NOT_FOUND' });
+  await expect(schedules.resume('nobody')).rejects.toMatchObject({ code: 'SAGA_NOT_FOUND' });
+  await expect(schedules.pause('nightly', { who: 'ann' } as never)).rejects.toThrow("unknown option 'who'");
+  expect(await schedules.list()).toEqual([]);
 });
 
 test.each<[Record<string, unknown>, string]>([

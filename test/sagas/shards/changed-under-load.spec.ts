@@ -78,9 +78,9 @@ test('a shard is added and another one is drained while sagas start and end: non
   service = app.sagas;
   await load.passed();
   await before.close();
-  await app.sagas.admit('asia', { by: 'ann' });
+  await app.shards.admit('asia', { by: 'ann' });
   await pause(1_000);
-  await app.sagas.drain('eu', { by: 'ann' });
+  await app.shards.drain('eu', { by: 'ann' });
   // A start that had chosen its shard before may be stored after.
   await load.startsReturned();
   const left = await apps.idsOn('eu');
@@ -99,5 +99,5 @@ test('a shard is added and another one is drained while sagas start and end: non
   // Only sub-sagas start on a drained shard.
   expect(load.started.filter(({ id }) => on.eu!.includes(id) && !left.includes(id))).toEqual([]);
   expect(runs.repeated).toEqual([]);
-  expect((await app.sagas.shards())[0]!.counts).toMatchObject({ unfinished: 0 });
+  expect((await app.shards.list())[0]!.counts).toMatchObject({ unfinished: 0 });
 });

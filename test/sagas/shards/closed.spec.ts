@@ -35,20 +35,20 @@ test('a closed shard is changed by no process, and continues in them when it is 
   await until(async () => (await app.sagas.get(handle.id)).waitingFor?.kind === 'signal');
   await Promise.all([
     expect(outcome).rejects.toThrow("Shard 'eu' cannot be reached: it is closed"),
-    other.sagas.close('eu', { by: 'ann', reason: 'a try' }),
+    other.shards.close('eu', { by: 'ann', reason: 'a try' }),
   ]);
   // No process changes anything there, whatever it believes.
   await expect(apps.sql('eu', 'DELETE FROM saga.instance')).rejects.toThrow('the shard is closed');
   for (const { sagas: service } of [app, other])
     await expect(service.signal(handle.id, 'paid', 1)).rejects.toThrow(SagaShardUnavailableError);
   expect((await app.sagas.find()).unreachable).toEqual(['eu']);
-  expect((await app.sagas.shards()).map(({ closed }) => closed)).toEqual([true, false]);
+  expect((await app.shards.list()).map(({ closed }) => closed)).toEqual([true, false]);
   // A process that starts meanwhile has it closed as well.
   const late = await apps.start({ sagas });
-  expect((await late.sagas.shards()).map(({ reachable }) => reachable)).toEqual([false, true]);
-  await app.sagas.close('eu');
-  await late.sagas.open('eu', { by: 'ann' });
-  await until(async () => (await app.sagas.shards())[0]!.reachable);
+  expect((await late.shards.list()).map(({ reachable }) => reachable)).toEqual([false, true]);
+  await app.shards.close('eu');
+  await late.shards.open('eu', { by: 'ann' });
+  await until(async () => (await app.shards.list())[0]!.reachable);
   await app.sagas.signal(handle.id, 'paid', 1);
   expect((await app.sagas.wait(handle.id)).results).toEqual({ paid: 1 });
   expect(await apps.sql('eu', 'SELECT accepting, closed, changed_by FROM saga.shard')).toEqual([
@@ -62,8 +62,8 @@ test('a shard is not closed before the step that runs there has ended and is rec
   const handle = await app.sagas.start(SlowSaga, {}, { shard: 'eu' });
   await begun.opened;
   let isClosed = false;
-  const closing = app.sagas.close('eu').then(() => (isClosed = true));
-  await until(async () => (await app.sagas.shards())[0]!.closed);
+  const closing = app.shards.close('eu').then(() => (isClosed = true));
+  await until(async () => (await app.shards.list())[0]!.closed);
   // The step takes its time.
   await pause(500);
   expect(isClosed).toBe(false);
@@ -71,5 +71,5 @@ test('a shard is not closed before the step that runs there has ended and is rec
   await closing;
   const rows = await apps.sql('eu', 'SELECT status FROM saga.instance WHERE id = $1', [handle.id]);
   expect(rows).toEqual([{ status: 'completed' }]);
-  await app.sagas.open('eu');
+  await app.shards.open('eu');
 });

@@ -205,7 +205,7 @@ test('a shard gets its own server by the statements of the page, under load: not
   await run(2);
   const after = await application(newPool, oldPool);
   service = after.sagas;
-  expect((await after.sagas.shards()).map(({ closed }) => closed)).toEqual([true, false, false]);
+  expect((await after.shards.list()).map(({ closed }) => closed)).toEqual([true, false, false]);
   for (const app of before) await app.close();
   // What may start anywhere, and the sagas of the other shards, have gone on.
   for (const options of [{}, { shard: 'us' }]) {
@@ -231,5 +231,5 @@ test('a shard gets its own server by the statements of the page, under load: not
   expect(new Set(broker.payloads).size).toBe(payments);
   expect(broker.payloads).toHaveLength(payments);
   expect(await sql(oldUrl, "SELECT to_regnamespace('saga_eu')::text AS old")).toEqual([{ old: null }]);
-  expect((await after.sagas.shards()).map(({ counts }) => counts!.unfinished)).toEqual([0, 0, 0]);
+  expect((await after.shards.list()).map(({ counts }) => counts!.unfinished)).toEqual([0, 0, 0]);
 });

@@ -140,10 +140,10 @@ test('shards of one database and one pool run their sagas each in its own schema
   await until(() => broker.taken.length === 3);
   expect(broker.payloads.sort()).toEqual(['0', '1', '2']);
   expect(await apps.sql('home', "SELECT to_regnamespace('saga') AS there")).toEqual([{ there: null }]);
-  expect(await app.sagas.shards()).toMatchObject(SHARDS.map((name) => ({ name, reachable: true })));
-  await app.sagas.drain('us', { by: 'ann' });
-  expect((await app.sagas.shards()).map(({ accepting }) => accepting)).toEqual([true, false, true]);
-  await app.sagas.admit('us', { by: 'ann' });
+  expect(await app.shards.list()).toMatchObject(SHARDS.map((name) => ({ name, reachable: true })));
+  await app.shards.drain('us', { by: 'ann' });
+  expect((await app.shards.list()).map(({ accepting }) => accepting)).toEqual([true, false, true]);
+  await app.shards.admit('us', { by: 'ann' });
 });
 
 test('a message in a transaction of the application is stored on the first shard of its database', async () => {

@@ -36,8 +36,8 @@ test('a shard that cannot be reached keeps none of the others, and continues aft
   const us = await app.sagas.start(PaymentSaga, {}, { shard: 'us', correlationId: 'on-us' });
   const outcome = us.outcome();
   apps.lose('us');
-  await until(async () => (await app.sagas.shards()).some(({ reachable }) => !reachable));
-  expect(await app.sagas.shards()).toMatchObject([
+  await until(async () => (await app.shards.list()).some(({ reachable }) => !reachable));
+  expect(await app.shards.list()).toMatchObject([
     { name: 'eu', reachable: true },
     { name: 'us', reachable: false, accepting: true },
   ]);
@@ -67,13 +67,13 @@ test('a shard that cannot be reached keeps none of the others, and continues aft
     items: [{ id: eu.id }],
     unreachable: ['us'],
   });
-  expect(await app.sagas.stats()).toMatchObject({ unreachable: ['us'] });
-  expect(await app.sagas.bulk('cancel', { saga: PaymentSaga, status: 'running' })).toMatchObject({
+  expect(await app.operations.stats()).toMatchObject({ unreachable: ['us'] });
+  expect(await app.operations.bulk('cancel', { saga: PaymentSaga, status: 'running' })).toMatchObject({
     matched: 0,
     unreachable: ['us'],
   });
   apps.find('us');
-  await until(async () => (await app.sagas.shards()).every(({ reachable }) => reachable));
+  await until(async () => (await app.shards.list()).every(({ reachable }) => reachable));
   await app.sagas.signal(us.id, 'paid', 2);
   expect(await outcome).toMatchObject({ status: 'completed', results: { paid: 2 } });
 });
@@ -82,24 +82,24 @@ test('a shard that is reported as unreachable gets no saga that may start anywhe
   const app = await apps.start({ sagas });
   for (let round = 0; round < 5; round += 1) {
     apps.lose('us');
-    expect(await app.sagas.shards()).toMatchObject([{ reachable: true }, { name: 'us', reachable: false }]);
+    expect(await app.shards.list()).toMatchObject([{ reachable: true }, { name: 'us', reachable: false }]);
     const started = await Promise.all(keys('any', 10).map(() => app.sagas.start(QuickSaga, {})));
     expect(await apps.idsOn('eu')).toEqual(expect.arrayContaining(started.map(({ id }) => id)));
     apps.find('us');
-    await until(async () => (await app.sagas.shards()).every(({ reachable }) => reachable));
+    await until(async () => (await app.shards.list()).every(({ reachable }) => reachable));
   }
 });
 
 test('a process that starts while a shard cannot be reached has it later', async () => {
   apps.lose('us');
   const app = await apps.start({ sagas });
-  expect(await app.sagas.shards()).toMatchObject([{ reachable: true }, { name: 'us', reachable: false }]);
+  expect(await app.shards.list()).toMatchObject([{ reachable: true }, { name: 'us', reachable: false }]);
   expect((await app.sagas.start(QuickSaga, {})).created).toBe(true);
   await expect(app.sagas.get('01900000-0000-7000-8000-000000000009')).rejects.toThrow(
     SagaShardUnavailableError,
   );
   apps.find('us');
-  await until(async () => (await app.sagas.shards()).every(({ reachable }) => reachable));
+  await until(async () => (await app.shards.list()).every(({ reachable }) => reachable));
   const us = await app.sagas.start(QuickSaga, {}, { shard: 'us' });
   expect((await us.outcome()).status).toBe('completed');
   await expect(app.sagas.get('01900000-0000-7000-8000-000000000009')).rejects.toThrow(SagaNotFoundError);
@@ -112,11 +112,11 @@ test('a shard that is added accepts sagas once it is admitted, and correlation i
     before.set(correlationId, (await old.sagas.start(PaymentSaga, {}, { correlationId })).id);
   await apps.add('asia');
   const app = await apps.start({ sagas });
-  const asia = async () => (await app.sagas.shards())[2]!;
+  const asia = async () => (await app.shards.list())[2]!;
   expect(await asia()).toMatchObject({ name: 'asia', accepting: false });
   await app.sagas.start(PaymentSaga, {}, { correlationId: 'by-both' });
   expect(await apps.idsOn('asia')).toEqual([]);
-  await app.sagas.admit('asia', { by: 'ann' });
+  await app.shards.admit('asia', { by: 'ann' });
   for (const [correlationId, id] of before)
     expect((await app.sagas.start(PaymentSaga, {}, { correlationId })).id).toBe(id);
   for (const correlationId of keys('new', 12)) await app.sagas.start(PaymentSaga, {}, { correlationId });
@@ -133,16 +133,16 @@ test('a database that had sagas before it became a shard is the first of its sha
     options: { shards: undefined, database: apps.database('one') },
   });
   const { id } = await single.sagas.start(PaymentSaga, {}, { correlationId: 'before' });
-  expect(await single.sagas.shards()).toEqual([]);
+  expect(await single.shards.list()).toEqual([]);
   await expect(single.sagas.start(PaymentSaga, {}, { shard: 'one' })).rejects.toThrow(
     "start(): the shard is 'one', but the application has no shards",
   );
-  await expect(single.sagas.drain('one')).rejects.toThrow('the application has no shards');
+  await expect(single.shards.drain('one')).rejects.toThrow('the application has no shards');
   await single.close();
   await apps.add('two');
   const app = await apps.start({ sagas, shards: ['two', 'one'] });
-  expect((await app.sagas.shards()).map(({ accepting }) => accepting)).toEqual([false, true]);
-  await app.sagas.admit('two');
+  expect((await app.shards.list()).map(({ accepting }) => accepting)).toEqual([false, true]);
+  await app.shards.admit('two');
   expect((await app.sagas.get(id)).id).toBe(id);
   expect(await app.sagas.start(PaymentSaga, {}, { correlationId: 'before' })).toMatchObject({
     created: false,

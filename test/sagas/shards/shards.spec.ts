@@ -163,13 +163,13 @@ describe('sagas of an application with shards', () => {
         id: chosen,
         created: false,
       });
-      await app.sagas.pause(payment, { by: 'ann' });
+      await app.operations.pause(payment, { by: 'ann' });
       await until(async () => (await app.sagas.get(chosen)).status === 'paused');
-      await app.sagas.resume(chosen);
+      await app.operations.resume(chosen);
       await app.sagas.signal(payment, 'paid', 5);
       expect(await handle.outcome()).toMatchObject({ status: 'completed', results: { paid: 5 } });
       expect(await app.sagas.wait(chosen)).toMatchObject({ status: 'completed' });
-      expect(await app.sagas.history(chosen)).toMatchObject([{ by: 'ann' }, {}, {}]);
+      expect(await app.operations.history(chosen)).toMatchObject([{ by: 'ann' }, {}, {}]);
     }
     const none = '01900000-0000-7000-8000-000000000009';
     await expect(app.sagas.get(none)).rejects.toThrow(SagaNotFoundError);
@@ -203,21 +203,21 @@ describe('sagas of an application with shards', () => {
     expect(pages.map(({ items }) => items.length)).toEqual([4, 4, 1]);
     expect(pages.flatMap(({ items }) => items.map(({ id }) => id))).toEqual([...started].reverse());
     expect(pages[0]).not.toHaveProperty('unreachable');
-    const counts = async () => (await app.sagas.shards()).map(({ counts }) => counts!.unfinished);
-    const { sagas: stats } = await app.sagas.stats();
+    const counts = async () => (await app.shards.list()).map(({ counts }) => counts!.unfinished);
+    const { sagas: stats } = await app.operations.stats();
     expect(stats.find(({ saga }) => saga === 'payment')!.count).toBeGreaterThanOrEqual(9);
     expect(Math.min(...(await counts()))).toBeGreaterThan(0);
     // A saga whose worker stores something between the search and the call is left as it is.
     for (const id of started)
       await until(async () => (await app.sagas.get(id)).waitingFor?.kind === 'signal');
-    const bulk = await app.sagas.bulk('cancel', { tags: { test: 'listed' } });
+    const bulk = await app.operations.bulk('cancel', { tags: { test: 'listed' } });
     expect(bulk).toMatchObject({ matched: 9, done: 9, failed: [], more: false });
     await until(async () => (await app.sagas.find({ ...filter, status: 'compensated' })).items.length === 4);
-    expect(await app.sagas.cleanup({ olderThan: 0, saga: 'payment', limit: 4 })).toEqual({
+    expect(await app.operations.cleanup({ olderThan: 0, saga: 'payment', limit: 4 })).toEqual({
       deleted: 4,
       more: true,
     });
-    const left = await app.sagas.cleanup({ olderThan: 0, saga: 'payment' });
+    const left = await app.operations.cleanup({ olderThan: 0, saga: 'payment' });
     expect(left.more).toBe(false);
     expect((await app.sagas.find(filter)).items).toEqual([]);
   });
@@ -245,15 +245,15 @@ describe('sagas of an application with shards', () => {
   test('start by their schedules on the first shard', async () => {
     const scheduling = await apps.start({ sagas: [ReportSaga] });
     const schedules = await until(async () => {
-      const found = await scheduling.sagas.schedules();
+      const found = await scheduling.schedules.list();
       return found.length > 0 && found;
     });
     expect(schedules).toMatchObject([{ saga: 'report', cron: '0 4 1 1 *' }]);
-    const handle = await scheduling.sagas.trigger(ReportSaga);
+    const handle = await scheduling.schedules.trigger(ReportSaga);
     expect((await handle.outcome()).status).toBe('completed');
     expect(await shardOf(handle.id)).toBe('eu');
-    await scheduling.sagas.pauseSchedule(ReportSaga, { by: 'ann' });
-    expect(await scheduling.sagas.schedules()).toMatchObject([{ paused: { by: 'ann' } }]);
+    await scheduling.schedules.pause(ReportSaga, { by: 'ann' });
+    expect(await scheduling.schedules.list()).toMatchObject([{ paused: { by: 'ann' } }]);
     await scheduling.close();
     expect(await apps.sql('us', 'SELECT FROM saga.schedule')).toEqual([]);
   });
@@ -288,9 +288,9 @@ describe('sagas of an application with shards', () => {
     for (const correlationId of keys('drained', 8))
       before.push((await app.sagas.start(PaymentSaga, {}, { correlationId })).id);
     const other = await apps.start({ sagas });
-    await app.sagas.drain('eu', { by: 'ann', reason: 'a new server' });
-    await until(async () => (await other.sagas.shards())[0]!.accepting === false);
-    expect(await app.sagas.shards()).toMatchObject([
+    await app.shards.drain('eu', { by: 'ann', reason: 'a new server' });
+    await until(async () => (await other.shards.list())[0]!.accepting === false);
+    expect(await app.shards.list()).toMatchObject([
       { name: 'eu', reachable: true, accepting: false },
       { name: 'us', reachable: true, accepting: true },
     ]);
@@ -303,18 +303,18 @@ describe('sagas of an application with shards', () => {
     await Promise.all(keys('any', 8).map(() => other.sagas.start(PaymentSaga, {})));
     await expect(other.sagas.start(PaymentSaga, {}, { shard: 'eu' })).rejects.toThrow(SagaStateError);
     expect(await apps.idsOn('eu')).toEqual(on);
-    await app.sagas.admit('eu');
-    await until(async () => (await other.sagas.shards())[0]!.accepting);
+    await app.shards.admit('eu');
+    await until(async () => (await other.shards.list())[0]!.accepting);
     // Their home is 'eu' again, and some of them are on 'us'.
     const moved = keys('drained', 16).slice(before.length);
     for (const correlationId of moved)
       expect((await app.sagas.start(PaymentSaga, {}, { correlationId })).created).toBe(false);
-    await app.sagas.drain('us');
-    await until(async () => !(await other.sagas.shards())[1]!.accepting);
+    await app.shards.drain('us');
+    await until(async () => !(await other.shards.list())[1]!.accepting);
     for (const correlationId of moved)
       expect((await other.sagas.start(PaymentSaga, {}, { correlationId })).created).toBe(false);
-    await app.sagas.drain('eu');
+    await app.shards.drain('eu');
     await expect(app.sagas.start(PaymentSaga, {})).rejects.toThrow('no shard accepts new sagas');
-    await Promise.all([app.sagas.admit('eu'), app.sagas.admit('us')]);
+    await Promise.all([app.shards.admit('eu'), app.shards.admit('us')]);
   });
 });

@@ -121,7 +121,7 @@ describe('a saga', () => {
     }
     const web = await apps.start({ sagas: [OrderV1], options: { worker: false } });
     const { id } = await web.sagas.start(OrderV1, {});
-    const { sagas } = await apps.start({ sagas: [OrderV2] });
+    const { sagas, operations } = await apps.start({ sagas: [OrderV2] });
     expect(await sagas.get(id)).toMatchObject({
       status: 'running',
       waitingFor: { kind: 'version', saga: 'order', version: 1 },
@@ -129,7 +129,7 @@ describe('a saga', () => {
     });
     await sagas.cancel(id, { reason: 'gone' });
     expect(await sagas.get(id)).toMatchObject({ status: 'compensating' });
-    await sagas.abort(id);
+    await operations.abort(id);
     expect(await sagas.wait(id)).toMatchObject({ status: 'aborted' });
   });
 });

@@ -8,6 +8,8 @@ import {
   type CompensationContext,
   type OperatorOptions,
   Saga,
+  type SagaOperations,
+  type SagaSchedules,
   type SagaService,
   Step,
   type StepContext,
@@ -185,24 +187,27 @@ class NightlySaga {
 
 const why = (what: string): OperatorOptions => ({ by: 'ann', reason: secret(`reason of ${what}`) });
 
-/** What a call of SagaService is given. A call that is added does not compile before it is here. */
-const GIVEN: Record<keyof SagaService, 'planted' | 'nothing private'> = {
-  ...{ start: 'planted', signal: 'planted', cancel: 'planted', abort: 'planted', undo: 'planted' },
-  ...{ pause: 'planted', resume: 'planted', retry: 'planted', skip: 'planted', complete: 'planted' },
-  ...{ approve: 'planted', reject: 'planted', abandonAttempt: 'planted', reschedule: 'planted' },
-  ...{ pauseStep: 'planted', resumeStep: 'planted', pauseSchedule: 'planted', resumeSchedule: 'planted' },
-  ...{ bulk: 'planted', trigger: 'planted' },
+type Given = 'planted' | 'nothing private';
+/** What the calls of the services are given. A call that is added does not compile before it is here. */
+const GIVEN: Readonly<{
+  sagas: Record<keyof SagaService, Given>;
+  operations: Record<keyof SagaOperations, Given>;
+  schedules: Record<keyof SagaSchedules, Given>;
   // Reasons of shards: test/sagas/shards/shards.spec.ts.
-  ...{
-    drain: 'nothing private',
-    admit: 'nothing private',
-    close: 'nothing private',
-    open: 'nothing private',
+}> = {
+  sagas: {
+    ...{ start: 'planted', signal: 'planted', cancel: 'planted', approve: 'planted', reject: 'planted' },
+    ...{ get: 'nothing private', find: 'nothing private', watch: 'nothing private', wait: 'nothing private' },
+    tasks: 'nothing private',
   },
-  ...{ get: 'nothing private', find: 'nothing private', watch: 'nothing private', wait: 'nothing private' },
-  ...{ tasks: 'nothing private', history: 'nothing private', stats: 'nothing private' },
-  ...{ previewRollback: 'nothing private', cleanup: 'nothing private', schedules: 'nothing private' },
-  ...{ pausedSteps: 'nothing private', shards: 'nothing private' },
+  operations: {
+    ...{ abort: 'planted', undo: 'planted', pause: 'planted', resume: 'planted', retry: 'planted' },
+    ...{ skip: 'planted', complete: 'planted', abandon: 'planted', reschedule: 'planted' },
+    ...{ retryNow: 'planted', pauseStep: 'planted', resumeStep: 'planted', bulk: 'planted' },
+    ...{ history: 'nothing private', stats: 'nothing private', previewRollback: 'nothing private' },
+    ...{ cleanup: 'nothing private', pausedSteps: 'nothing private' },
+  },
+  schedules: { pause: 'planted', resume: 'planted', trigger: 'planted', list: 'nothing private' },
 };
 
 describe('with a codec, no value that an application or an operator gave is readable outside of the process', () => {
@@ -258,9 +263,9 @@ describe('with a codec, no value that an application or an operator gave is read
   test('of a saga that completes, and is undone', async () => {
     const id = await decided();
     expect((await app.sagas.wait(id)).status).toBe('completed');
-    await app.sagas.undo(id, why('undo'));
+    await app.operations.undo(id, why('undo'));
     expect((await app.sagas.wait(id)).status).toBe('compensated');
-    expect(GIVEN.undo).toBe('planted');
+    expect(GIVEN.operations.undo).toBe('planted');
   });
 
   test('of a saga that compensates, after errors that repeat, rejections and errors of its policies', async () => {
@@ -277,11 +282,11 @@ describe('with a codec, no value that an application or an operator gave is read
   test('of a saga that is cancelled, paused, resumed, rescheduled and completed manually', async () => {
     const { id } = await app.sagas.start(OrderSaga, input());
     await waits(id, 'signal');
-    await app.sagas.pause(id, why('pause'));
+    await app.operations.pause(id, why('pause'));
     await until(async () => (await app.sagas.get(id)).status === 'paused');
-    await app.sagas.resume(id, why('resume'));
-    await app.sagas.reschedule(id, 'paid', '1h', why('reschedule'));
-    await app.sagas.complete(id, 'paid', { result: secret('completed result'), ...why('complete') });
+    await app.operations.resume(id, why('resume'));
+    await app.operations.reschedule(id, 'paid', '1h', why('reschedule'));
+    await app.operations.complete(id, 'paid', { result: secret('completed result'), ...why('complete') });
     await waits(id, 'approval');
     await app.sagas.cancel(id, why('cancel'));
     expect((await app.sagas.wait(id)).status).toBe('compensated');
@@ -293,10 +298,12 @@ describe('with a codec, no value that an application or an operator gave is read
     const [skipped, aborted] = ids as [string, string];
     const skip = { reason: secret('reason of skip') };
     const pending = { code: 'SAGA_APPROVAL_PENDING' };
-    await expect(app.sagas.skip(skipped, 'reserve', { by: 'ann', ...skip })).rejects.toMatchObject(pending);
-    await app.sagas.skip(skipped, 'reserve', { by: 'bob', ...skip });
-    await expect(app.sagas.abort(aborted, why('abort'))).rejects.toMatchObject(pending);
-    await app.sagas.abort(aborted, { by: 'bob', reason: secret('reason of abort') });
+    await expect(app.operations.skip(skipped, 'reserve', { by: 'ann', ...skip })).rejects.toMatchObject(
+      pending,
+    );
+    await app.operations.skip(skipped, 'reserve', { by: 'bob', ...skip });
+    await expect(app.operations.abort(aborted, why('abort'))).rejects.toMatchObject(pending);
+    await app.operations.abort(aborted, { by: 'bob', reason: secret('reason of abort') });
     expect((await app.sagas.wait(aborted)).status).toBe('aborted');
   });
 
@@ -307,29 +314,33 @@ describe('with a codec, no value that an application or an operator gave is read
     ];
     for (const saga of handles) expect((await saga.outcome()).status).toBe('suspended');
     const [retried] = handles;
-    await app.sagas.retry(retried!.id, { input: { card: secret('input of a retry') }, ...why('retry') });
+    await app.operations.retry(retried!.id, { input: { card: secret('input of a retry') }, ...why('retry') });
     await retried!.outcome();
-    await app.sagas.bulk('retry', { saga: SuspendingSaga }, { ...why('bulk') });
+    await app.operations.bulk('retry', { saga: SuspendingSaga }, { ...why('bulk') });
     await retried!.outcome();
     const skip = { result: { card: secret('skipped result') }, reason: secret('reason of a skip') };
-    await expect(app.sagas.skip(retried!.id, 'work', { by: 'ann', ...skip })).rejects.toThrow('2 operators');
-    await app.sagas.skip(retried!.id, 'work', { by: 'bob', ...skip });
+    await expect(app.operations.skip(retried!.id, 'work', { by: 'ann', ...skip })).rejects.toThrow(
+      '2 operators',
+    );
+    await app.operations.skip(retried!.id, 'work', { by: 'bob', ...skip });
     expect((await retried!.outcome()).status).toBe('completed');
   });
 
   test('of steps and schedules that are paused and resumed, and of a saga that a schedule starts', async () => {
-    await app.sagas.pauseStep(OrderSaga, 'reserve', why('pauseStep'));
-    expect((await app.sagas.pausedSteps()).items).toMatchObject([{ reason: secret('reason of pauseStep') }]);
-    await until(async () => (await app.sagas.schedules()).length > 0);
-    await app.sagas.pauseSchedule(NightlySaga, why('pauseSchedule'));
-    expect(await app.sagas.schedules()).toMatchObject([
+    await app.operations.pauseStep(OrderSaga, 'reserve', why('pauseStep'));
+    expect((await app.operations.pausedSteps()).items).toMatchObject([
+      { reason: secret('reason of pauseStep') },
+    ]);
+    await until(async () => (await app.schedules.list()).length > 0);
+    await app.schedules.pause(NightlySaga, why('pauseSchedule'));
+    expect(await app.schedules.list()).toMatchObject([
       { paused: { reason: secret('reason of pauseSchedule') } },
     ]);
-    await (await app.sagas.trigger(NightlySaga)).outcome();
+    await (await app.schedules.trigger(NightlySaga)).outcome();
     await showTables();
-    await app.sagas.resumeSchedule(NightlySaga, why('resumeSchedule'));
-    await app.sagas.resumeStep(OrderSaga, 'reserve', why('resumeStep'));
-    const { items } = await app.sagas.pausedSteps({ resumed: 1 });
+    await app.schedules.resume(NightlySaga, why('resumeSchedule'));
+    await app.operations.resumeStep(OrderSaga, 'reserve', why('resumeStep'));
+    const { items } = await app.operations.pausedSteps({ resumed: 1 });
     expect(items).toMatchObject([{ resumed: { reason: secret('reason of resumeStep') } }]);
   });
 
@@ -346,7 +357,7 @@ describe('with a codec, no value that an application or an operator gave is read
     expect((await saga.outcome()).status).toBe('compensated');
     await app.sagas.start(HangingSaga, input()).then(async ({ id }) => {
       await until(async () => (await app.sagas.get(id)).steps[0]?.progress !== undefined);
-      await app.sagas.abandonAttempt(id, 'hang', why('abandonAttempt'));
+      await app.operations.abandon(id, 'hang', why('abandon'));
       await app.sagas.wait(id);
     });
   });

@@ -356,9 +356,9 @@ describe('what cannot be stored exactly', () => {
   );
 
   test('is refused as the result of a step that is completed manually', async () => {
-    const { sagas } = await apps.start({ sagas: [Order], options: NO_WORKER });
+    const { sagas, operations } = await apps.start({ sagas: [Order], options: NO_WORKER });
     const { id } = await sagas.start(Order, {});
-    await expect(sagas.skip(id, 'reserve', { result: 1n })).rejects.toThrow(SagaPayloadError);
-    await expect(sagas.retry(id, { input: 1n })).rejects.toThrow(SagaPayloadError);
+    await expect(operations.skip(id, 'reserve', { result: 1n })).rejects.toThrow(SagaPayloadError);
+    await expect(operations.retry(id, { input: 1n })).rejects.toThrow(SagaPayloadError);
   });
 });

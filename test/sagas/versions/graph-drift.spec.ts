@@ -191,16 +191,18 @@ describe('a step that is renamed with three instances before it and two after', 
     const [first, second, third] = before as [string, string, string];
     expect((await renamed.sagas.get(first)).waitingFor).toEqual({ kind: 'person', steps: ['charge'] });
     // Asking again changes nothing as long as the code does not have it; the rollback does not need it.
-    await renamed.sagas.retry(first);
+    await renamed.operations.retry(first);
     await until(async () => (await renamed.sagas.get(first)).status === 'stuck');
-    expect((await renamed.sagas.previewRollback(third)).compensations).toMatchObject([{ step: 'reserve' }]);
+    expect((await renamed.operations.previewRollback(third)).compensations).toMatchObject([
+      { step: 'reserve' },
+    ]);
     await renamed.sagas.cancel(third);
     expect(await renamed.sagas.wait(third)).toMatchObject({ status: 'compensated' });
     expect(journal).toEqual(['undo reserve']);
     await renamed.close();
 
     const again = await start(Order, warned);
-    for (const id of [first, second]) await again.sagas.retry(id);
+    for (const id of [first, second]) await again.operations.retry(id);
     for (const outcome of await settle(again, [first, second]))
       expect(outcome).toEqual({ id: outcome.id, status: 'completed', results: expect.anything() });
     expect(journal.slice(1).sort()).toEqual(['charge', 'charge', 'ship', 'ship']);

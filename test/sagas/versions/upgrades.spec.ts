@@ -168,10 +168,10 @@ describe('upgradeFrom', () => {
     const { id } = await old.sagas.start(Broken, {});
     expect(await old.sagas.wait(id)).toMatchObject({ status: 'suspended' });
     await old.close();
-    const { sagas } = await start([Mended]);
+    const { sagas, operations } = await start([Mended]);
     await moved(id);
     expect(await sagas.get(id)).toMatchObject({ status: 'suspended', waitingFor: { steps: ['charge'] } });
-    await sagas.retry(id);
+    await operations.retry(id);
     expect(await sagas.wait(id)).toMatchObject({ status: 'completed' });
   });
 

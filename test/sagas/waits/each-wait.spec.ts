@@ -78,7 +78,7 @@ class Walk {
     this.lose.checkpoints = query && (await keepAll(query));
     await world.work();
     await this.settle();
-    for (const { scene, id } of made) await scene.begin?.(service, id);
+    for (const { scene, id } of made) await scene.begin?.(world, id);
     await this.settle();
     this.waiting = [];
     for (const one of made) {
@@ -111,7 +111,7 @@ class Walk {
     await this.settle();
     for (const { id, scene, before } of this.waiting) {
       const isLost = losing === 'start' || (losing === 'checkpoints' && before.revision > 0);
-      const [last] = (await world.service.history(id)).toReversed();
+      const [last] = (await world.operations.history(id)).toReversed();
       expect([scene.saga, last?.action === 'put-back']).toEqual([scene.saga, isLost]);
     }
   }
@@ -163,9 +163,9 @@ class Walk {
       const saga = await this.world.load(id);
       const { now } = await this.world.store.pauses.all(0);
       const { graph } = this.world.registry.all.find((one) => one.graph.name === scene.saga)!;
-      const offered = allowedCalls(saga, graph, now).map(({ kind, now }) => (now ? 'retryNow' : kind));
+      const offered = allowedCalls(saga, graph, now).map(({ kind }) => kind);
       const calls = (Object.keys(CALLS) as Call[]).filter((call) => scene.after[call] !== 'same');
-      const works = calls.filter((call) => scene.after[call] !== 'refused' && !isRetry(scene, call));
+      const works = calls.filter((call) => scene.after[call] !== 'refused');
       shown.push([scene.saga, calls.filter((call) => offered.includes(call))]);
       expected.push([scene.saga, works]);
     }
@@ -173,11 +173,11 @@ class Walk {
   }
 
   private async resume(paused: readonly Waiting[]): Promise<void> {
-    const { service } = this.world;
+    const { service, operations } = this.world;
     for (const { id, scene } of paused) {
       const { status, waitingFor } = await service.get(id);
       expect([scene.saga, status, waitingFor?.kind]).toEqual([scene.saga, 'paused', 'paused']);
-      await service.resume(id);
+      await operations.resume(id);
     }
     await this.settle();
   }
@@ -185,7 +185,7 @@ class Walk {
   private async end(waits: readonly Waiting[], outcomeOf: (one: Waiting) => Outcome | 'over'): Promise<void> {
     const { service } = this.world;
     for (const { giveBack } of this.waiting) await giveBack?.();
-    for (const one of waits) await one.scene.end?.(service, one.id);
+    for (const one of waits) await one.scene.end?.(this.world, one.id);
     await this.world.pass(8 * HOUR);
     const open = async () => {
       const sagas = await Promise.all(waits.map(({ id }) => this.world.load(id)));
@@ -200,11 +200,6 @@ class Walk {
       else expect([one.scene.saga, status]).toEqual([one.scene.saga, one.scene.ends ?? 'completed']);
     }
   }
-}
-
-/** What failed permanently is retried at once with both calls: one is offered. */
-function isRetry({ after }: Scene, call: Call): boolean {
-  return call === 'retryNow' && after.retry !== 'refused';
 }
 
 /** The time that a wait has, moved with the clock. */
@@ -233,9 +228,9 @@ const lostOperation = ({ scene }: Waiting) => (scene.isPaused === 'saga' ? 'late
 const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
   'an operator pauses and resumes its step': {
     disturb: async (walk) => {
-      const { service } = walk.world;
-      await walk.each(({ scene }) => service.pauseStep(scene.saga, 'first'));
-      await walk.each(({ scene }) => service.resumeStep(scene.saga, 'first'));
+      const { operations } = walk.world;
+      await walk.each(({ scene }) => operations.pauseStep(scene.saga, 'first'));
+      await walk.each(({ scene }) => operations.resumeStep(scene.saga, 'first'));
     },
     outcome: ({ scene }) => (scene.isPaused === 'step' ? 'over' : 'same'),
   },
@@ -347,7 +342,7 @@ describe.each<[string, () => Promise<StoreSubject>, isDatabase: boolean]>([
     const refused = new Set<string>();
     await walk.each(async ({ id, scene }) => {
       try {
-        await act(walk.world.service, id);
+        await act(walk.world, id);
       } catch (error) {
         refused.add(scene.saga);
         if (scene.after[call as Call] !== 'refused') throw error;

@@ -4,6 +4,7 @@ import {
   type HandlerContext,
   RemoteStep,
   Saga,
+  type SagaOperations,
   type SagaService,
   Step,
   type StepContext,
@@ -152,30 +153,37 @@ export const PROVIDERS: readonly Type[] = [
   ...[ReplySaga, PausedStepSaga, PausedSaga, SuspendedSaga, PivotSaga],
 ];
 
-/** The calls that act on one saga. */
-type SagaCall = {
-  [Name in keyof SagaService]: SagaService[Name] extends (target: SagaTarget, ...rest: never) => Promise<void>
+/** The services of a process. */
+export interface Services {
+  readonly service: SagaService;
+  readonly operations: SagaOperations;
+}
+
+/** The calls of a service that act on one saga. */
+type CallsOf<Service> = {
+  [Name in keyof Service]: Service[Name] extends (target: SagaTarget, ...rest: never) => Promise<void>
     ? Name
     : never;
-}[keyof SagaService];
+}[keyof Service];
+type SagaCall = CallsOf<SagaService> | CallsOf<SagaOperations>;
 
-/** What may be done to a saga that waits. A call that is added to the service does not compile until it is named. */
+/** What may be done to a saga that waits. A call that is added to a service does not compile until it is named. */
 export const CALLS = {
-  cancel: (service, id) => service.cancel(id),
-  abort: (service, id) => service.abort(id),
-  undo: (service, id) => service.undo(id),
-  pause: (service, id) => service.pause(id),
-  resume: (service, id) => service.resume(id),
-  retry: (service, id) => service.retry(id),
-  retryNow: (service, id) => service.retry(id, { now: true }),
-  skip: (service, id) => service.skip(id, 'first'),
-  complete: (service, id) => service.complete(id, 'first', { force: true }),
-  abandonAttempt: (service, id) => service.abandonAttempt(id, 'first', { force: true }),
-  reschedule: (service, id) => service.reschedule(id, 'first', '5h'),
-  signal: (service, id) => service.signal(id, 'go'),
-  approve: (service, id) => service.approve(id, 'first', { by: 'ann' }),
-  reject: (service, id) => service.reject(id, 'first', { by: 'ann' }),
-} satisfies Record<SagaCall | 'retryNow', (service: SagaService, id: string) => Promise<void>>;
+  cancel: ({ service }, id) => service.cancel(id),
+  abort: ({ operations }, id) => operations.abort(id),
+  undo: ({ operations }, id) => operations.undo(id),
+  pause: ({ operations }, id) => operations.pause(id),
+  resume: ({ operations }, id) => operations.resume(id),
+  retry: ({ operations }, id) => operations.retry(id),
+  retryNow: ({ operations }, id) => operations.retryNow(id),
+  skip: ({ operations }, id) => operations.skip(id, 'first'),
+  complete: ({ operations }, id) => operations.complete(id, 'first', { force: true }),
+  abandon: ({ operations }, id) => operations.abandon(id, 'first', { force: true }),
+  reschedule: ({ operations }, id) => operations.reschedule(id, 'first', '5h'),
+  signal: ({ service }, id) => service.signal(id, 'go'),
+  approve: ({ service }, id) => service.approve(id, 'first', { by: 'ann' }),
+  reject: ({ service }, id) => service.reject(id, 'first', { by: 'ann' }),
+} satisfies Record<SagaCall, (services: Services, id: string) => Promise<void>>;
 export type Call = keyof typeof CALLS;
 
 /**
@@ -201,9 +209,9 @@ export interface Scene {
   /** Takes what it is to wait for, before it starts. The result gives it back. */
   readonly take?: (store: SagaStore) => Promise<() => Promise<void>>;
   /** Makes it wait, once it was started and is idle. */
-  readonly begin?: (service: SagaService, id: string) => Promise<void>;
+  readonly begin?: (services: Services, id: string) => Promise<void>;
   /** Ends the wait. Default: what was taken is given back, or time passes. */
-  readonly end?: (service: SagaService, id: string) => Promise<void>;
+  readonly end?: (services: Services, id: string) => Promise<void>;
   /** The status of the saga then. Default: completed. */
   readonly ends?: 'compensated' | 'aborted';
   /** Its row is due while it waits. */
@@ -240,7 +248,7 @@ const takeRate = (saga: string, step: string) => async (store: SagaStore) => {
   return async () => {};
 };
 
-const go = (service: SagaService, id: string) => service.signal(id, 'go');
+const go = ({ service }: Pick<Services, 'service'>, id: string) => service.signal(id, 'go');
 
 /** A saga that is due needs a worker, and remembers nothing that an operation could lose. */
 type Due = 'due';
@@ -249,7 +257,7 @@ type Due = 'due';
 const UNBEGUN = {
   ...{ cancel: 'compensated', abort: 'aborted', undo: 'refused', pause: 'paused', resume: 'refused' },
   ...{ retry: 'refused', retryNow: 'refused', skip: 'refused', complete: 'completed' },
-  ...{ abandonAttempt: 'refused', reschedule: 'refused', signal: 'refused' },
+  ...{ abandon: 'refused', reschedule: 'refused', signal: 'refused' },
   ...{ approve: 'refused', reject: 'refused' },
 } as const satisfies Record<Call, Outcome>;
 
@@ -279,7 +287,7 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
   approval: [
     {
       saga: 'approval',
-      end: async (service, id) => {
+      end: async ({ service }, id) => {
         await service.approve(id, 'first', { by: 'bob' });
         await service.approve(id, 'first', { by: 'cleo' }).catch(() => undefined);
       },
@@ -292,9 +300,9 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
   'sub-saga': [
     {
       saga: 'sub-saga',
-      end: async (service, id) => {
+      end: async ({ service }, id) => {
         const { steps } = await service.get(id);
-        await go(service, steps[0]!.child!);
+        await go({ service }, steps[0]!.child!);
       },
       after: { ...UNBEGUN, complete: 'refused' },
     },
@@ -302,7 +310,7 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
   'remote step': [{ saga: 'remote-step', after: { ...UNBEGUN, complete: 'refused' } }],
   'remote handler': [
     {
-      ...{ saga: 'remote-handler', end: (service, id) => service.abort(id), ends: 'aborted' },
+      ...{ saga: 'remote-handler', end: ({ operations }, id) => operations.abort(id), ends: 'aborted' },
       after: { ...UNBEGUN, complete: 'refused' },
     },
   ],
@@ -312,7 +320,7 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
       after: {
         ...UNBEGUN,
         ...{ cancel: 'same', complete: 'compensated', reschedule: 'moved', signal: 'compensated' },
-        abandonAttempt: 'moved',
+        abandon: 'moved',
       },
     },
   ],
@@ -323,7 +331,7 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
         await store.pauses.pause({ saga: 'paused-step', step: 'first' }, { by: 'ann' });
         return async () => {};
       },
-      end: (service) => service.resumeStep('paused-step', 'first'),
+      end: ({ operations }) => operations.resumeStep('paused-step', 'first'),
       after: UNBEGUN,
       isPaused: 'step',
     },
@@ -332,11 +340,11 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
     {
       saga: 'paused-saga',
       awaits: 'go',
-      begin: (service, id) => service.pause(id),
-      end: async (service, id) => {
+      begin: ({ operations }, id) => operations.pause(id),
+      end: async ({ service, operations }, id) => {
         await service.signal(id, 'go');
         // A failover may have lost its pause.
-        await service.resume(id).catch(() => undefined);
+        await operations.resume(id).catch(() => undefined);
       },
       after: {
         ...{ ...UNBEGUN, complete: 'refused', reschedule: 'same', signal: 'same' },
@@ -347,23 +355,29 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
   ],
   attention: [
     {
-      ...{ saga: 'suspended', hasRun: 1, end: (service: SagaService, id: string) => service.retry(id) },
+      ...{
+        saga: 'suspended',
+        hasRun: 1,
+        end: ({ operations }: Services, id: string) => operations.retry(id),
+      },
       after: {
         ...UNBEGUN,
         retry: 'completed',
-        retryNow: 'completed',
         skip: 'completed',
         ...{ complete: 'refused', pause: 'refused' },
       },
     },
     {
-      ...{ saga: 'pivot', hasRun: 1, end: (service: SagaService, id: string) => service.skip(id, 'first') },
+      ...{
+        saga: 'pivot',
+        hasRun: 1,
+        end: ({ operations }: Services, id: string) => operations.skip(id, 'first'),
+      },
       // Nothing is compensated before an operator has said what became of the pivot.
       after: {
         ...UNBEGUN,
         cancel: 'later',
         retry: 'completed',
-        retryNow: 'completed',
         skip: 'completed',
         ...{ complete: 'refused', pause: 'refused' },
       },

@@ -1,6 +1,6 @@
 import { Module, type Type } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
-import { SagaService } from '../../../libs/saga/src/index.js';
+import { SagaOperations, SagaService } from '../../../libs/saga/src/index.js';
 import { systemClock } from '../../../libs/saga/src/shared/clock.js';
 import { newId } from '../../../libs/saga/src/shared/new-id.js';
 import type { Lease, StoredSaga } from '../../../libs/saga/src/engine/ports/stored-saga.js';
@@ -49,6 +49,7 @@ function nextVersion(saga: RunnableSaga): RunnableSaga {
 /** Two processes, one that starts sagas and one that runs them, over a store whose time passes on request. */
 export class WaitWorld {
   readonly service = new SagaService({ ready: async () => this.parts });
+  readonly operations = new SagaOperations({ ready: async () => this.parts });
   private parts!: ServiceParts;
   private processes = 0;
   private readonly engines: SagaEngine[] = [];

@@ -23,11 +23,11 @@ test('workers that are lost again and again leave every saga that they held to a
   };
   for (let n = 0; n <= MAX_TAKEOVERS; n += 1) await crash(n);
 
-  const { sagas } = await apps.start({ sagas: [scene.saga] });
+  const { sagas, operations } = await apps.start({ sagas: [scene.saga] });
   for (const { id } of orders) expect((await sagas.wait(id)).status).toBe('stuck');
   expect(scene.ran).toEqual([]);
 
-  const retried = await sagas.bulk('retry', { status: 'stuck' }, { reason: 'the image is fixed' });
+  const retried = await operations.bulk('retry', { status: 'stuck' }, { reason: 'the image is fixed' });
   expect(retried).toMatchObject({ done: 3 });
   for (const { id } of orders) {
     await until(async () => (await sagas.get(id)).status === 'completed');

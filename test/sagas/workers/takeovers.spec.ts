@@ -108,7 +108,7 @@ describe('a saga that keeps taking its worker down', () => {
     expect(stuck.lockedBy).toBeUndefined();
     expect((await app.sagas.find({ status: 'stuck' })).items.map(({ id }) => id)).toEqual([order.id]);
     deadly = false;
-    await app.sagas.retry(order.id);
+    await app.operations.retry(order.id);
     expect(await app.sagas.wait(order.id)).toMatchObject({
       status: 'completed',
       results: { reserve: 'done' },

@@ -1,13 +1,16 @@
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
 import { type SagaTimeline, toTimeline } from 'demo-support';
-import { SagaService, type SagaTarget } from 'nestjs-durable-saga';
+import { SagaOperations, SagaService, type SagaTarget } from 'nestjs-durable-saga';
 import { PlaceOrderSaga } from './place-order.saga.js';
 import { ReasonDto, RetryDto, SkipDto } from './operator.dto.js';
 
 /** An order's saga: to look at, and for an operator to act on. The correlation id is the order's. */
 @Controller('orders/:id/saga')
 export class OrderSagaController {
-  constructor(private readonly sagas: SagaService) {}
+  constructor(
+    private readonly sagas: SagaService,
+    private readonly operations: SagaOperations,
+  ) {}
 
   /**
    * @param wait such as `10s`: answers once the saga has ended or needs an operator; 504 if that takes longer
@@ -25,7 +28,7 @@ export class OrderSagaController {
   @Post('retry')
   @HttpCode(202)
   async retry(@Param('id', ParseUUIDPipe) id: string, @Body() { step }: RetryDto): Promise<SagaTimeline> {
-    await this.sagas.retry(sagaOf(id), { step });
+    await this.operations.retry(sagaOf(id), { step });
     return this.timeline(id);
   }
 
@@ -36,7 +39,7 @@ export class OrderSagaController {
     @Param('id', ParseUUIDPipe) id: string,
     @Body() { step, reason }: SkipDto,
   ): Promise<SagaTimeline> {
-    await this.sagas.skip(sagaOf(id), step, { reason });
+    await this.operations.skip(sagaOf(id), step, { reason });
     return this.timeline(id);
   }
 
@@ -52,7 +55,7 @@ export class OrderSagaController {
   @Post('abort')
   @HttpCode(202)
   async abort(@Param('id', ParseUUIDPipe) id: string, @Body() { reason }: ReasonDto): Promise<SagaTimeline> {
-    await this.sagas.abort(sagaOf(id), { reason });
+    await this.operations.abort(sagaOf(id), { reason });
     return this.timeline(id);
   }
 }

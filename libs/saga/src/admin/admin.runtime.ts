@@ -2,7 +2,9 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { SagaConfigurationError } from '../errors.js';
 import type { Running } from '../nest/running.js';
+import { SagaOperations } from '../nest/saga.operations.js';
 import { SagaRuntime } from '../nest/saga.runtime.js';
+import { SagaSchedules } from '../nest/saga.schedules.js';
 import { SagaService } from '../nest/saga.service.js';
 import {
   ADMIN_OPTIONS,
@@ -37,6 +39,14 @@ export class AdminRuntime implements OnModuleInit {
 
   get sagas(): SagaService {
     return this.provided(SagaService);
+  }
+
+  get operations(): SagaOperations {
+    return this.provided(SagaOperations);
+  }
+
+  get schedules(): SagaSchedules {
+    return this.provided(SagaSchedules);
   }
 
   ready(): Promise<Running> {

@@ -16,8 +16,6 @@ export interface Dialog extends DialogTexts {
   readonly submit?: string;
   readonly look?: 'primary' | 'danger';
   readonly requiresReason?: true;
-  /** For a call with `now`. */
-  readonly now?: DialogTexts & { readonly label: string };
   /** For a saga that needs attention while it compensates. */
   readonly compensating?: DialogTexts;
 }
@@ -41,12 +39,12 @@ export const DIALOGS: Readonly<Record<CallName, Dialog>> = {
     look: 'primary',
     title: 'Retry the failed step?',
     text: 'It has all of its attempts again. Fix the cause first.',
-    now: {
-      label: 'Retry now',
-      title: 'Make the next attempt at once?',
-      text: 'The saga does not wait until the next attempt is due.',
-      omits: 'input',
-    },
+  },
+  retryNow: {
+    label: 'Retry now',
+    look: 'primary',
+    title: 'Make the next attempt at once?',
+    text: 'The saga does not wait until the next attempt is due.',
   },
   skip: {
     label: 'Skip…',
@@ -105,7 +103,7 @@ export const DIALOGS: Readonly<Record<CallName, Dialog>> = {
     text: 'The saga continues as if the step had returned this result. Its worker does not wait for the step any more, and other attempts in progress are interrupted. The engine does not check that the step was really completed.',
     requiresReason: true,
   },
-  abandonAttempt: {
+  abandon: {
     label: 'Abandon attempt…',
     submit: 'Abandon the attempt',
     title: 'Abandon the attempt of this step that is in progress?',

@@ -100,7 +100,7 @@ export class SagaViews {
       if (allowed) actions.push(allowed);
     }
     const { waitingFor } = snapshot;
-    const history = await this.admin.sagas.history(snapshot.id);
+    const history = await this.admin.operations.history(snapshot.id);
     return {
       ...redactedSnapshot(snapshot, graph, find),
       ...(waitingFor && {
@@ -146,7 +146,7 @@ export class SagaViews {
   /** What cancelling it, or undoing it, would do. */
   async rollback(id: string, request: unknown): Promise<RollbackPlan> {
     const { saga, version } = await this.look(id, request);
-    const plan = await this.admin.sagas.previewRollback(id);
+    const plan = await this.admin.operations.previewRollback(id);
     const { graph, find } = await this.graphs(saga, version);
     return redactedPlan(plan, graph, find);
   }
@@ -155,7 +155,7 @@ export class SagaViews {
   async history(id: string, request: unknown): Promise<AdminHistoryEntry[]> {
     const { saga, version } = await this.look(id, request);
     const { graph, find } = await this.graphs(saga, version);
-    const history = redactedHistory(await this.admin.sagas.history(id), graph, find);
+    const history = redactedHistory(await this.admin.operations.history(id), graph, find);
     return history.map((entry) => ({ ...entry, text: describeOperation(withoutGiven(entry)) }));
   }
 

@@ -4,6 +4,8 @@ import type { SagaDescription } from '../definition/describe/saga-description.js
 import { isUuid } from '../engine/payload/storable-key.js';
 import type { ServiceParts } from '../nest/assemble-engine.js';
 import type { SagaTarget } from '../nest/calls/saga-calls.js';
+import type { SagaOperations } from '../nest/saga.operations.js';
+import type { SagaSchedules } from '../nest/saga.schedules.js';
 import type { SagaService } from '../nest/saga.service.js';
 import type { PayloadCodec } from '../store/coded/payload-codec.js';
 import { CannotTell, DATABASE_OPTIONS, option, UsageError } from './command.js';
@@ -21,6 +23,8 @@ export const SAGA_OPTIONS = { ...DATABASE_OPTIONS, ...CODEC_OPTION } as const;
 /** Sagas as a command sees them: through the very calls that an application has, on the database alone. */
 export interface OperatorSession {
   readonly sagas: SagaService;
+  readonly operations: SagaOperations;
+  readonly schedules: SagaSchedules;
   readonly running: ServiceParts;
   /** The applications encode what they store. */
   readonly isCoded: boolean;

@@ -11,6 +11,8 @@ import type { RunnableSaga } from '../engine/ports/invoker.js';
 import { postgresEngine } from '../nest/database-runtime.js';
 import { withDefaults } from '../nest/saga.options.js';
 import { type RegisteredSaga, SagaRegistry } from '../nest/discovery/saga.registry.js';
+import { SagaOperations } from '../nest/saga.operations.js';
+import { SagaSchedules } from '../nest/saga.schedules.js';
 import { SagaService } from '../nest/saga.service.js';
 import { CODEC_RULE, isCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
 import { EngineSql } from '../store/postgres/connection/engine-sql.js';
@@ -44,8 +46,11 @@ export async function operating<T>(
     const types = new Map(sagas.map(({ graph, type }) => [sagaLabel(graph), type]));
     try {
       const typeOf = (saga: Deployed) => types.get(sagaLabel(saga))!;
+      const runtime = { ready: async () => running };
       return await work({
-        sagas: new SagaService({ ready: async () => running }),
+        sagas: new SagaService(runtime),
+        operations: new SagaOperations(runtime),
+        schedules: new SagaSchedules(runtime),
         running,
         ...{ isCoded, codec, deployed, typeOf },
       });

@@ -11,7 +11,7 @@ import type { SagaDefinitions } from './ports/saga-definitions.js';
 import type { SagaStore } from './ports/saga-store.js';
 import type { Lease } from './ports/stored-saga.js';
 import type { Wakeup } from './ports/wakeup.js';
-import { SagaSchedules } from './schedule/saga-schedules.js';
+import { ScheduleTicker } from './schedule/schedule-ticker.js';
 import type { SagaBindings } from './versions/saga-bindings.js';
 import { WakeupHandler } from './wakeup-handler.js';
 import { BlockedSlots } from './worker/blocked-slots.js';
@@ -81,7 +81,7 @@ export function buildParts(given: EnginePorts, sagas: readonly RunnableSaga[], o
   const overdue = new OverdueWatch(graphs, shared);
   const slots = new SlotWatch(graphs, shared);
   const scheduled = options.schedules === false ? [] : graphs;
-  const schedules = new SagaSchedules(scheduled, { ...shared, maxPayloadBytes });
+  const schedules = new ScheduleTicker(scheduled, { ...shared, maxPayloadBytes });
   const pauses = new StepPauses({ ...shared, changed: (names) => running.worker?.decideAgain(names) });
   if (options.worker) {
     const listener = listenerFor(waiters, watchers);

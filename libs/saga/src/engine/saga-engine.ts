@@ -22,7 +22,7 @@ import type { SentSignal, StoredSaga } from './ports/stored-saga.js';
 import type { ChangeSchedule, ScheduleEdited, StoredSchedule } from './ports/stored-schedule.js';
 import type { StoredTask, StoreTaskFilter } from './ports/stored-task.js';
 import type { Wakeup } from './ports/wakeup.js';
-import type { ScheduledGraph } from './schedule/saga-schedules.js';
+import type { ScheduledGraph } from './schedule/schedule-ticker.js';
 import { type Revised, SagaBindings } from './versions/saga-bindings.js';
 import type { OutcomeWaiters } from './worker/outcome-waiters.js';
 import type { SagaWatchers } from './worker/saga-watchers.js';

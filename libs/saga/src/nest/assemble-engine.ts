@@ -15,7 +15,7 @@ import type { SagaCleanup } from './maintenance/saga.cleanup.js';
 import type { ShardCalls } from './shards/shard-calls.js';
 import type { ResolvedSagaOptions } from './saga.options.js';
 
-/** The parts of a process that the calls of SagaService use. */
+/** The parts of a process that the services use. */
 export interface ServiceParts {
   readonly engine: EngineCalls;
   readonly registry: SagaRegistry;
@@ -31,7 +31,7 @@ export interface ServiceParts {
   readonly shards?: ShardCalls;
 }
 
-/** What SagaService asks for its parts: they are ready once the tables and the graphs are. */
+/** What the services ask for these parts: they are ready once the tables and the graphs are. */
 export interface ServiceRuntime {
   ready(): Promise<ServiceParts>;
 }

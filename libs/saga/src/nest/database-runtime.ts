@@ -101,7 +101,7 @@ interface PostgresParts extends Omit<ProcessParts, 'observers'> {
   readonly grace?: () => number;
 }
 
-/** Makes what SagaService uses, over tables of PostgreSQL that are migrated. */
+/** Makes what the services use, over tables of PostgreSQL that are migrated. */
 export function postgresEngine(
   parts: PostgresParts,
 ): ServiceParts & { readonly engine: SagaEngine; readonly cleanup: SagaCleanup } {

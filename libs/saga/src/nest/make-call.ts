@@ -1,9 +1,15 @@
 import { argumentsOf, type CallName, factsOf } from '../engine/ports/call-table.js';
 import { givenTime } from '../shared/given-time.js';
 import type { SagaTarget } from './calls/saga-calls.js';
+import type { SagaOperations } from './saga.operations.js';
 import type { SagaService } from './saga.service.js';
 
-type Calls = Pick<SagaService, CallName>;
+/** The services whose methods the calls are. */
+export interface CallServices {
+  readonly sagas: Pick<SagaService, CallName & keyof SagaService>;
+  readonly operations: Pick<SagaOperations, CallName & keyof SagaOperations>;
+}
+
 type Call = (target: SagaTarget, ...args: unknown[]) => Promise<void>;
 
 /**
@@ -11,7 +17,7 @@ type Call = (target: SagaTarget, ...args: unknown[]) => Promise<void>;
  * @param given operands and options. A time is an ISO date, or a duration
  */
 export function makeCall(
-  sagas: Calls,
+  { sagas, operations }: CallServices,
   name: CallName,
   target: SagaTarget,
   given: Readonly<Record<string, unknown>>,
@@ -23,5 +29,6 @@ export function makeCall(
   const options = Object.entries(given).filter(
     ([option, value]) => !operands.includes(option) && value !== undefined,
   );
-  return (sagas[name] as Call)(target, ...operands.map(valueOf), Object.fromEntries(options));
+  const service = (name in sagas ? sagas : operations) as Readonly<Record<CallName, Call>>;
+  return service[name](target, ...operands.map(valueOf), Object.fromEntries(options));
 }

@@ -15,13 +15,13 @@ import { SagaLog } from './saga-log.js';
 import { requiredOptions } from './required-options.js';
 import { SagaPoller } from './maintenance/saga.poller.js';
 import { SagaRuntime } from './saga.runtime.js';
-import { SagaService } from './saga.service.js';
+import { SERVICES } from './saga.services.js';
 
 /**
  * Provides durable sagas to a Nest application. Import it once, in the root module, beside the module of the
- * database layer. SagaService can then be injected everywhere.
+ * database layer. SagaService, SagaOperations, SagaSchedules and SagaShards can then be injected everywhere.
  */
-// Feature modules inject SagaService without importing anything.
+// Feature modules inject the services without importing anything.
 @Global()
 @Module({
   imports: [DiscoveryModule, LifeCycleModule],
@@ -31,7 +31,7 @@ import { SagaService } from './saga.service.js';
     ObserverExplorer,
     SagaPoller,
     SagaRuntime,
-    SagaService,
+    ...SERVICES,
     {
       provide: SagaObservers,
       // What a codec keeps unreadable in the database is not written into the log by default.
@@ -41,7 +41,7 @@ import { SagaService } from './saga.service.js';
     },
   ],
   // The options for SagaMessagingModule, and the observers for entries of this package that measure.
-  exports: [SagaService, MODULE_OPTIONS_TOKEN, SagaObservers],
+  exports: [...SERVICES, MODULE_OPTIONS_TOKEN, SagaObservers],
 })
 export class SagaModule extends ConfigurableModuleClass {
   /**

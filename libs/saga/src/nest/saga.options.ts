@@ -136,8 +136,8 @@ export type RequiredApprovals = {
   skip?: number;
   /** The number for `complete()`, a whole number from 1. Default: 1. */
   complete?: number;
-  /** The number for `abandonAttempt()`, a whole number from 1. Default: 1. */
-  abandonAttempt?: number;
+  /** The number for `abandon()`, a whole number from 1. Default: 1. */
+  abandon?: number;
   /** The number for `retry()` with another `input`, a whole number from 1. Default: 1. */
   retryWithInput?: number;
 };

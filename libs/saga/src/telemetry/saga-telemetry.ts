@@ -3,7 +3,7 @@ import { metrics, trace } from '@opentelemetry/api';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import { SagaConfigurationError } from '../errors.js';
 import { SagaLog } from '../nest/saga-log.js';
-import { SagaService } from '../nest/saga.service.js';
+import { SagaOperations } from '../nest/saga.operations.js';
 import { SagaEventLog } from './saga-event-log.js';
 import { SagaMeter } from './saga-meter.js';
 import { SagaTracer } from './saga-tracer.js';
@@ -26,10 +26,10 @@ export class SagaTelemetry implements OnModuleDestroy {
   constructor(
     @Inject(MODULE_OPTIONS_TOKEN) options: SagaTelemetryModuleOptions | undefined,
     @Optional() @Inject(SagaObservers) observers: SagaObservers | undefined,
-    @Optional() @Inject(SagaService) sagas: SagaService | undefined,
+    @Optional() @Inject(SagaOperations) operations: SagaOperations | undefined,
   ) {
     const { traces, metrics: measures, gauges, logs } = withTelemetryDefaults(options ?? {});
-    if (!observers || !sagas)
+    if (!observers || !operations)
       throw new SagaConfigurationError(
         'SagaTelemetryModule found no SagaModule. Import SagaModule.forRoot() in the root module as well.',
       );
@@ -44,7 +44,7 @@ export class SagaTelemetry implements OnModuleDestroy {
     const log = new SagaLog('SagaTelemetryModule');
     const eventLog = new SagaEventLog(log, observers.showsMessages);
     if (logs) observers.add((event) => eventLog.write(event));
-    if (gauges) this.gauges = new StateGauges(meter, () => sagas.stats(), log);
+    if (gauges) this.gauges = new StateGauges(meter, () => operations.stats(), log);
     this.gauges?.start();
   }
 

@@ -10,7 +10,7 @@ import {
 import { readOptions } from '../definition/options/read-options.js';
 import { serializeError } from '../engine/payload/serialize-error.js';
 import type { SagaStats } from '../nest/views/saga-stats.js';
-import { SagaService } from '../nest/saga.service.js';
+import { SagaOperations } from '../nest/saga.operations.js';
 import { inTime } from '../shared/in-time.js';
 import { secondsSince } from './state-gauges.js';
 import { needsOperator } from '../machine/saga-state.js';
@@ -48,7 +48,7 @@ export type SagaHealth<Key extends string> = Record<
 @Injectable()
 export class SagaHealthIndicator {
   /** Without SagaModule SagaTelemetry says what is missing. */
-  constructor(@Optional() @Inject(SagaService) private readonly sagas: SagaService) {}
+  constructor(@Optional() @Inject(SagaOperations) private readonly operations: SagaOperations) {}
 
   /**
    * Returns the health of sagas: `health.check([() => indicator.isHealthy('sagas', { maxOldestDue: '1m', maxStuck: 0
@@ -60,7 +60,7 @@ export class SagaHealthIndicator {
     const limits = readOptions('isHealthy()', HEALTH_OPTIONS, options);
     let health: SagaHealth<Key>[Key];
     try {
-      health = judged(await inTime(limits.timeout, 'the database', this.sagas.stats()), limits);
+      health = judged(await inTime(limits.timeout, 'the database', this.operations.stats()), limits);
     } catch (error) {
       health = { status: 'down', message: serializeError(error).message };
     }

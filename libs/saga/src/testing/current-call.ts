@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { SagaConfigurationError } from '../errors.js';
-import { SagaService } from '../nest/saga.service.js';
 import type { ServiceRuntime } from '../nest/assemble-engine.js';
 
 /** A method of a saga that was called. */
@@ -40,15 +39,14 @@ export function withinCall<T>(call: CurrentCall, method: () => T): T {
   return current.run(call, method);
 }
 
-/** What sagas and their providers inject: every call goes to the world of the method that makes it. */
-export function injectedSagaService(): SagaService {
-  const ready: ServiceRuntime['ready'] = async () => {
+/** What injected services ask for their parts: every call goes to the world of the method that makes it. */
+export const currentWorld: ServiceRuntime = {
+  ready: async () => {
     const call = currentCall();
     if (call) return call.world.ready();
     throw new SagaConfigurationError(
-      `SagaService was called outside of a saga's method. In a SagaTest each run has its own store, which provider hooks ` +
-        `and the test itself cannot use. In the test, call run.sagas instead.`,
+      `A service of SagaModule was called outside of a saga's method. In a SagaTest each run has its own store, which provider hooks ` +
+        `and the test itself cannot use. In the test, call run.sagas or run.operations instead.`,
     );
-  };
-  return new SagaService({ ready });
-}
+  },
+};

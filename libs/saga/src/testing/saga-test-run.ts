@@ -7,6 +7,7 @@ import type { StoredSaga } from '../engine/ports/stored-saga.js';
 import type { SagaOutcome, SagaSnapshotOf } from '../nest/views/saga-snapshot.js';
 import type { WaitingFor } from '../nest/views/waiting-for.js';
 import { toOutcome } from '../nest/views/to-snapshot.js';
+import type { SagaOperations } from '../nest/saga.operations.js';
 import type { SagaService } from '../nest/saga.service.js';
 import type { StartOptions } from '../nest/calls/start-options.js';
 import { approvalsOf } from '../engine/operate/approvals.js';
@@ -55,6 +56,11 @@ export class SagaTestRun<S> {
   /** A SagaService on this run's store. Afterwards let time pass with `proceed()`, `advance()` or `finish()`. */
   get sagas(): SagaService {
     return this.world.sagas;
+  }
+
+  /** SagaOperations on this run's store. Afterwards let time pass, as after calls of `sagas`. */
+  get operations(): SagaOperations {
+    return this.world.operations;
   }
 
   /** All calls of the saga's methods, one per attempt, in order. */
@@ -147,7 +153,7 @@ export class SagaTestRun<S> {
 
   /** Undoes the completed saga, and proceeds until it has ended. */
   async undo(): Promise<void> {
-    await this.world.sagas.undo(this.id);
+    await this.world.operations.undo(this.id);
     await this.finish();
   }
 

@@ -23,10 +23,10 @@ import {
   TEST_OPTIONS,
   withDefaults,
 } from '../nest/saga.options.js';
-import { SagaService } from '../nest/saga.service.js';
+import { SERVICES } from '../nest/saga.services.js';
 import type { SagaRegistry } from '../nest/discovery/saga.registry.js';
 import type { StartOptions } from '../nest/calls/start-options.js';
-import { injectedSagaService } from './current-call.js';
+import { currentWorld } from './current-call.js';
 import {
   EVERY_FAILURE_OPTIONS,
   type EveryFailureOptions,
@@ -70,10 +70,10 @@ class SagaTestModule {}
 /** Reaches imported modules, too, as SagaModule does. */
 @Global()
 @Module({
-  providers: [{ provide: SagaService, useFactory: injectedSagaService }],
-  exports: [SagaService],
+  providers: SERVICES.map((service) => ({ provide: service, useFactory: () => new service(currentWorld) })),
+  exports: [...SERVICES],
 })
-class SagaServiceModule {}
+class SagaServicesModule {}
 
 interface ApplicationParts {
   readonly sagas: readonly Type[];
@@ -101,7 +101,7 @@ class TestApplication {
     const { sagas, providers, imports } = this.parts;
     const module: DynamicModule = {
       module: SagaTestModule,
-      imports: [DiscoveryModule, SagaServiceModule, ...imports],
+      imports: [DiscoveryModule, SagaServicesModule, ...imports],
       providers: [SagaExplorer, ...withSubSagas(sagas), ...providers],
     };
     const app = await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
@@ -135,8 +135,8 @@ export class SagaTest<S> {
   }
 
   /**
-   * Sets the value for a class or token that the saga injects. SagaService needs no fake: the injected service uses the
-   * run's own sagas.
+   * Sets the value for a class or token that the saga injects. The services of SagaModule need no fake: injected
+   * ones use the run's own sagas.
    */
   provide(token: InjectionToken, value: unknown): SagaTest<S> {
     return this.providers({ provide: token, useValue: value });

@@ -5,6 +5,7 @@ import { SagaConfigurationError, SagaStateError } from '../errors.js';
 import type { EngineCalls } from '../shards/engine-calls.js';
 import { noShards, type ShardCalls } from '../nest/shards/shard-calls.js';
 import { assembleEngine, type ServiceParts } from '../nest/assemble-engine.js';
+import { SagaOperations } from '../nest/saga.operations.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { ResolvedSagaOptions } from '../nest/saga.options.js';
 import type { SagaRegistry } from '../nest/discovery/saga.registry.js';
@@ -59,6 +60,7 @@ export class TestWorld {
   readonly store: MemorySagaStore;
   readonly calls: ScriptedCalls;
   readonly sagas: SagaService;
+  readonly operations: SagaOperations;
   /** Checkpoints so far. */
   readonly count = { checkpoints: 0 };
   crashed = 0;
@@ -78,6 +80,7 @@ export class TestWorld {
     this.calls = new ScriptedCalls(given.saga, given.faults, this.pending, (id) => this.cancel(id));
     this.crashes = [...given.crashes];
     this.sagas = new SagaService(this);
+    this.operations = new SagaOperations(this);
     this.begin();
   }
 

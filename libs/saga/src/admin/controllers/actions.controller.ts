@@ -16,7 +16,7 @@ export class AdminActionsController extends AdminController {
     const { by, ...sent } = readBody(body, [...known, ...Object.keys(factsOf(name).options)]);
     const operator = await this.access.operator(request, by);
     try {
-      await makeCall(this.admin.sagas, name, id, known.includes('by') ? { ...sent, by: operator } : sent);
+      await makeCall(this.admin, name, id, known.includes('by') ? { ...sent, by: operator } : sent);
       return { done: true };
     } catch (error) {
       if (!(error instanceof SagaApprovalPendingError)) throw error;

@@ -44,7 +44,7 @@ export class AdminBulkController extends AdminController {
       by: await this.access.operator(request, given.by),
       limit,
     });
-    return this.admin.sagas.bulk(
+    return this.admin.operations.bulk(
       action,
       {
         ...filter,

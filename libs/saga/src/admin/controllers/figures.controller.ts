@@ -76,7 +76,7 @@ export class AdminFiguresController extends AdminController {
   })
   async stats(@Req() request: unknown): Promise<SagaStats> {
     await this.access.demand({ kind: 'look' }, request);
-    const stats = await this.admin.sagas.stats();
+    const stats = await this.admin.operations.stats();
     const visible = <T extends { readonly saga: string }>(items: readonly T[]) =>
       this.access.visible(items, ({ saga }) => saga, request);
     return {

@@ -46,7 +46,7 @@ export class AdminPausedStepsController extends AdminController {
   })
   async list(@Query('resumed') resumed: unknown, @Req() request: unknown): Promise<Page<AdminPausedStep>> {
     await this.access.demand({ kind: 'look' }, request);
-    const page = await this.admin.sagas.pausedSteps({ resumed: resumed === 'true' ? MOST_RESUMED : 0 });
+    const page = await this.admin.operations.pausedSteps({ resumed: resumed === 'true' ? MOST_RESUMED : 0 });
     const visible = await this.access.visible(page.items, ({ saga }) => saga, request);
     const items = visible.map(async (one) => ({ ...one, actions: await this.actionsOn(one, request) }));
     return { ...page, items: await Promise.all(items) };
@@ -63,7 +63,7 @@ export class AdminPausedStepsController extends AdminController {
     @Req() request: unknown,
   ): Promise<ActionAnswer> {
     await this.access.demand({ ...askedAction('pauseStep', body), saga, step }, request);
-    await this.admin.sagas.pauseStep(saga, step, await this.whoOf(body, request));
+    await this.admin.operations.pauseStep(saga, step, await this.whoOf(body, request));
     return { done: true };
   }
 
@@ -78,7 +78,7 @@ export class AdminPausedStepsController extends AdminController {
     @Req() request: unknown,
   ): Promise<ActionAnswer> {
     await this.access.demand({ ...askedAction('resumeStep', body), saga, step }, request);
-    await this.admin.sagas.resumeStep(saga, step, await this.whoOf(body, request));
+    await this.admin.operations.resumeStep(saga, step, await this.whoOf(body, request));
     return { done: true };
   }
 

@@ -50,7 +50,7 @@ export class AdminSchedulesController extends AdminController {
   @Route({ summary: 'Returns the schedules, with their last and next runs', answer: [ScheduleDto] })
   async list(@Req() request: unknown): Promise<AdminSchedule[]> {
     await this.access.demand({ kind: 'look' }, request);
-    const all = await this.admin.sagas.schedules();
+    const all = await this.admin.schedules.list();
     const visible = await this.access.visible(all, ({ saga }) => saga, request);
     return Promise.all(visible.map(async (one) => ({ ...one, actions: await this.actionsOn(one, request) })));
   }
@@ -67,7 +67,7 @@ export class AdminSchedulesController extends AdminController {
   ): Promise<ActionAnswer> {
     const { by, reason } = await this.allowed('pause', saga, body, request);
     const operator = await this.access.operator(request, by);
-    await this.admin.sagas.pauseSchedule(saga, withoutUndefined({ by: operator, reason: reason as string }));
+    await this.admin.schedules.pause(saga, withoutUndefined({ by: operator, reason: reason as string }));
     return { done: true };
   }
 
@@ -82,7 +82,7 @@ export class AdminSchedulesController extends AdminController {
     @Req() request: unknown,
   ): Promise<ActionAnswer> {
     await this.allowed('resume', saga, body, request);
-    await this.admin.sagas.resumeSchedule(saga);
+    await this.admin.schedules.resume(saga);
     return { done: true };
   }
 
@@ -97,13 +97,13 @@ export class AdminSchedulesController extends AdminController {
     @Req() request: unknown,
   ): Promise<{ id: string }> {
     await this.allowed('trigger', saga, body, request);
-    const { id } = await this.access.concealing(() => this.admin.sagas.trigger(saga), request);
+    const { id } = await this.access.concealing(() => this.admin.schedules.trigger(saga), request);
     return { id };
   }
 
   private async allowed(kind: ScheduleAction, saga: string, body: unknown, request: unknown) {
     // The same answer for a name that no saga has, and for one that may not be seen.
-    const known = isKey(saga) && (await this.admin.sagas.schedules()).some((one) => one.saga === saga);
+    const known = isKey(saga) && (await this.admin.schedules.list()).some((one) => one.saga === saga);
     if (!known || !(await this.access.may({ kind: 'look', saga }, request))) {
       await this.access.demand(askedAction(kind, body), request);
       readBody(body, ['by', 'reason']);

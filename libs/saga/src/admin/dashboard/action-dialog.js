@@ -17,7 +17,7 @@ export function actionDialog(saga, action, context, done) {
   const { kind } = action;
   const call = ACTIONS[kind];
   const compensating = saga.heldPhase === 'compensating';
-  const texts = { ...call, ...(compensating && call.compensating), ...(action.now && call.now) };
+  const texts = { ...call, ...(compensating && call.compensating) };
   const label = texts.label.replace('…', '');
   const asked = call.fields.filter(({ name }) => name !== texts.omits);
   openDialog(
@@ -73,13 +73,12 @@ function unbegun({ steps }) {
  * @param {{ status: string, revision: number }} saga
  * @param {import('../dashboard-data.js').ShownAction} action
  */
-function bodyOf(form, { status, revision }, { kind, now }) {
+function bodyOf(form, { status, revision }, { kind }) {
   const { sends, decides, fields } = ACTIONS[kind];
   /** @type {Record<string, unknown>} */
   const body = givenIn(form);
   for (const { name, type } of fields)
     if (type === 'json' && name in body) body[name] = readJson(name, body[name]);
-  if (now) body.now = true;
   if (!sends && !decides) body.expects = { status, ...(revision !== undefined && { revision }) };
   return body;
 }

@@ -119,7 +119,6 @@ const AllowedActionDto = dto<AllowedCall>('AllowedActionDto', {
   kind: field.text(undefined, 'retry'),
   steps: field.optional(field.texts()),
   signals: field.optional(field.texts()),
-  now: field.optional(field.flag('Whether a retry needs `now`: the saga waits for the next attempt.')),
 });
 
 const TimelineEntryDto = dto<TimelineEntry>('TimelineEntryDto', {

@@ -17,9 +17,12 @@ export const CALL_COMMANDS: Readonly<Record<CallName, CommandWords>> = {
   retry: {
     examples: [
       'saga retry place-order/order-1234 --step chargeCard',
-      'saga retry place-order/order-1234 --now',
       'saga retry --where saga=place-order --where status=stuck --dry-run',
     ],
+  },
+  retryNow: {
+    examples: ['saga retry-now place-order/order-1234 --step chargeCard'],
+    prints: 'Retried {target}',
   },
   skip: {
     details:
@@ -55,9 +58,9 @@ export const CALL_COMMANDS: Readonly<Record<CallName, CommandWords>> = {
     asks: "Mark '{}' as completed elsewhere?",
     prints: "Marked '{}' of {target} as completed",
   },
-  abandonAttempt: {
+  abandon: {
     details: `The next attempt follows, or the compensation if no retries are left. ${INTERRUPTS}`,
-    examples: ['saga abandon-attempt place-order/order-1234 chargeCard --reason "the bank hangs"'],
+    examples: ['saga abandon place-order/order-1234 chargeCard --reason "the bank hangs"'],
     asks: "Abandon the attempt of '{}'?",
     prints: "Abandoned the attempt of '{}' of {target}",
   },

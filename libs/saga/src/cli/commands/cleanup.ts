@@ -26,14 +26,14 @@ export const cleanup = sagaCommand({
     const { limit, 'dry-run': dryRun = false } = values;
     return withoutUndefined({ olderThan, saga, limit: readWhole(limit, 'limit'), dryRun });
   },
-  run: async ({ values, terminal }, { sagas }, which) => {
+  run: async ({ values, terminal }, { operations }, which) => {
     const { dryRun } = which;
     const counted = async () => {
-      const { deleted, more } = await sagas.cleanup({ ...which, dryRun: true });
+      const { deleted, more } = await operations.cleanup({ ...which, dryRun: true });
       return [`${deleted} saga(s)${more ? ', and more,' : ''} ended long enough ago`];
     };
     if (!dryRun && !(await confirmed(values.yes, 'Delete them?', counted, terminal))) return EXIT.refused;
-    const result = await sagas.cleanup(which);
+    const result = await operations.cleanup(which);
     const more = result.more ? ', and more' : '';
     return did(`${dryRun ? 'Would delete' : 'Deleted'} ${result.deleted} saga(s)${more}`, result);
   },

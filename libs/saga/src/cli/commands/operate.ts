@@ -215,7 +215,7 @@ async function operateOnOne(
   const agreed =
     asks === undefined || (await confirmed(values.yes, asks.replace('{}', about), show, terminal));
   if (!agreed) return EXIT.refused;
-  await makeCall(operated.sagas, name, target, { ...caller, ...own });
+  await makeCall(operated, name, target, { ...caller, ...own });
   return did(prints.replace('{}', about).replace('{target}', written!));
 }
 
@@ -223,18 +223,18 @@ async function operateOnOne(
 async function aboutOne(
   name: CallName,
   target: SagaTarget,
-  { sagas, running }: OperatorSession,
+  { sagas, operations, running }: OperatorSession,
   terminal: Terminal,
 ): Promise<CommandAnswer> {
   const found = await sagas.get(target);
   const { id, saga, status } = found;
   const head = headLines(found, { paint: paintOn(terminal), now: running.engine.now() });
   if (!factsOf(name).compensates) return shows({ id, saga, status }, head);
-  const plan = await sagas.previewRollback(target);
+  const plan = await operations.previewRollback(target);
   return shows({ id, saga, status, rollback: withoutResults(plan) }, [...head, '', ...rollbackLines(plan)]);
 }
 
-/** `abandonAttempt` as the command line writes it: `abandon-attempt`. */
+/** `retryNow` as the command line writes it: `retry-now`. */
 function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -249,7 +249,7 @@ async function operateOnMany(
   where: readonly string[],
   { limit: most, yes, 'dry-run': dryRun }: Values,
   given: OperatorOptions,
-  { sagas }: OperatorSession,
+  { sagas, operations }: OperatorSession,
   terminal: Terminal,
 ): Promise<number | CommandAnswer> {
   const filter = readWhere(where);
@@ -260,7 +260,7 @@ async function operateOnMany(
     );
   const options = withoutUndefined({ by, reason, limit: readWhole(most, 'limit') });
   const counted = async (): Promise<CommandAnswer> => {
-    const result = await sagas.bulk(action, filter, { ...options, dryRun: true });
+    const result = await operations.bulk(action, filter, { ...options, dryRun: true });
     const { matched, more } = result;
     const { items } = await sagas.find({ ...filter, limit: SHOWN });
     const rows = items.map((item) => [`  ${item.id}`, `${item.saga}/${item.correlationId}`, item.status]);
@@ -270,7 +270,7 @@ async function operateOnMany(
   if (dryRun) return counted();
   const question = `${action[0]!.toUpperCase()}${action.slice(1)} all of them?`;
   if (!(await confirmed(yes, question, async () => (await counted()).text, terminal))) return EXIT.refused;
-  const result = await sagas.bulk(action, filter, options);
+  const result = await operations.bulk(action, filter, options);
   const { done, matched, proposed, failed, more } = result;
   const text = [`${action}: ${done} of ${countOf(matched, 'saga')}${more ? '; there are more' : ''}`];
   if (proposed > 0) text.push(`${proposed} wait for another operator to make the same call`);

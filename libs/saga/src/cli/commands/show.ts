@@ -26,12 +26,12 @@ export const show = sagaCommand({
   ],
   options: PAYLOADS_OPTION,
   run: async ({ operands: [written], values: { payloads }, terminal }, operated) => {
-    const { sagas, running } = operated;
+    const { sagas, operations, running } = operated;
     const target = readTarget(written!, operated);
     const found = await sagas.get(target);
     const { redactedSnapshot } = await import('../../admin/redact-saga.js');
     const saga = redactedSnapshot(found, ...graphsOf(found, operated));
-    const history = await seenHistory(await sagas.history(target), found, operated, payloads);
+    const history = await seenHistory(await operations.history(target), found, operated, payloads);
     const options = { paint: paintOn(terminal), now: running.engine.now(), payloads };
     return shows({ ...(payloads ? saga : withoutPayloads(saga)), history }, pageOf(saga, history, options));
   },
@@ -46,7 +46,7 @@ export const history = sagaCommand({
   run: async ({ operands: [written], values: { payloads } }, operated) => {
     const target = readTarget(written!, operated);
     const saga = await operated.sagas.get(target);
-    const entries = await seenHistory(await operated.sagas.history(target), saga, operated, payloads);
+    const entries = await seenHistory(await operated.operations.history(target), saga, operated, payloads);
     const rows = entries.map((entry) => [entry.at.toISOString(), describeOperation(entry)]);
     const notes = rows.length === 0 ? ['No operator has acted on it'] : [];
     return { ...shows(entries, columns(rows)), notes };

@@ -1,4 +1,3 @@
-import type { SagaService } from '../../nest/saga.service.js';
 import type { OperatorOptions } from '../../nest/calls/operator-options.js';
 import type { PausedStep } from '../../nest/views/paused-step.js';
 import type { ScheduleStatus } from '../../nest/views/schedule-status.js';
@@ -6,7 +5,7 @@ import { fromNow } from '../../shared/duration-text.js';
 import { oneLine } from '../../shared/one-line.js';
 import { type CommandAnswer, type Command, did, option, shows } from '../command.js';
 import { WHO_OPTIONS, whoOf } from '../operator.js';
-import { checkEncoded } from '../operator-session.js';
+import { checkEncoded, type OperatorSession } from '../operator-session.js';
 import { sagaCommand } from '../session.js';
 import type { Terminal } from '../terminal.js';
 import { columns } from '../text/columns.js';
@@ -21,8 +20,8 @@ const schedules = sagaCommand({
   summary: 'Lists the schedules of sagas, with their last and next runs',
   examples: ['saga schedules', 'saga schedules --json'],
   options: {},
-  run: async ({ terminal }, { sagas, running }) => {
-    const found = await sagas.schedules();
+  run: async ({ terminal }, { schedules, running }) => {
+    const found = await schedules.list();
     const now = running.engine.now();
     return shows(
       found,
@@ -40,8 +39,8 @@ const pausedSteps = sagaCommand({
   summary: 'Lists the steps that operators have paused for all sagas of a name',
   examples: ['saga paused-steps', 'saga paused-steps --all --json'],
   options: { all: option.flag(`also the last ${MOST_RESUMED} pauses that are over`) },
-  run: async ({ values, terminal }, { sagas, running }) => {
-    const { items } = await sagas.pausedSteps({ resumed: values.all ? MOST_RESUMED : 0 });
+  run: async ({ values, terminal }, { operations, running }) => {
+    const { items } = await operations.pausedSteps({ resumed: values.all ? MOST_RESUMED : 0 });
     const now = running.engine.now();
     return shows(
       items,
@@ -60,7 +59,7 @@ interface StandingCall {
   /** False: who makes the call is not recorded. */
   readonly who?: false;
   readonly call: (
-    sagas: SagaService,
+    session: OperatorSession,
     operands: readonly string[],
     who: Pick<OperatorOptions, 'by' | 'reason'>,
   ) => Promise<CommandAnswer>;
@@ -74,8 +73,8 @@ const CALLS: readonly StandingCall[] = [
     details:
       'Attempts in progress end normally. Compensations, deadlines, timeouts, other branches and operator actions continue.',
     example: 'saga pause-step place-order charge --reason "payments are down"',
-    call: async (sagas, [saga, step], who) => {
-      await sagas.pauseStep(saga!, step!, who);
+    call: async ({ operations }, [saga, step], who) => {
+      await operations.pauseStep(saga!, step!, who);
       return did(`Paused step ${step} of ${saga}`);
     },
   },
@@ -84,8 +83,8 @@ const CALLS: readonly StandingCall[] = [
     operands: ['<saga>', '<step>'],
     summary: 'Resumes a paused step: the sagas that wait for it continue',
     example: 'saga resume-step place-order charge',
-    call: async (sagas, [saga, step], who) => {
-      await sagas.resumeStep(saga!, step!, who);
+    call: async ({ operations }, [saga, step], who) => {
+      await operations.resumeStep(saga!, step!, who);
       return did(`Resumed step ${step} of ${saga}`);
     },
   },
@@ -94,8 +93,8 @@ const CALLS: readonly StandingCall[] = [
     operands: ['<saga>'],
     summary: 'Pauses the schedule of a saga: it starts none until it is resumed',
     example: 'saga schedule pause nightly-report --reason "the warehouse is migrated"',
-    call: async (sagas, [saga], who) => {
-      await sagas.pauseSchedule(saga!, who);
+    call: async ({ schedules }, [saga], who) => {
+      await schedules.pause(saga!, who);
       return did(`Paused the schedule of ${saga}`);
     },
   },
@@ -104,8 +103,8 @@ const CALLS: readonly StandingCall[] = [
     operands: ['<saga>'],
     summary: 'Resumes the paused schedule of a saga, from its next time',
     ...{ example: 'saga schedule resume nightly-report', who: false },
-    call: async (sagas, [saga]) => {
-      await sagas.resumeSchedule(saga!);
+    call: async ({ schedules }, [saga]) => {
+      await schedules.resume(saga!);
       return did(`Resumed the schedule of ${saga}`);
     },
   },
@@ -116,8 +115,8 @@ const CALLS: readonly StandingCall[] = [
     details:
       "If the application computes the input of the schedule, this command cannot: use the dashboard, or saga start <saga> '<input>'.",
     ...{ example: 'saga schedule trigger nightly-report', who: false },
-    call: async (sagas, [saga]) => {
-      const { id } = await sagas.trigger(saga!);
+    call: async ({ schedules }, [saga]) => {
+      const { id } = await schedules.trigger(saga!);
       return did(id, { id });
     },
   },
@@ -129,7 +128,7 @@ const calls = CALLS.map(({ call, example, who, ...spec }) =>
     ...{ examples: [example], options: who === false ? {} : WHO_OPTIONS },
     run: async ({ operands, values, terminal }, operated) => {
       checkEncoded(operated, values.reason && '--reason');
-      return call(operated.sagas, operands, whoOf(values, terminal));
+      return call(operated, operands, whoOf(values, terminal));
     },
   }),
 );

@@ -12,7 +12,7 @@ export const stats = sagaCommand({
   examples: ['saga stats', 'saga stats --json'],
   options: {},
   run: async ({ terminal }, operated) => {
-    const found = await operated.sagas.stats();
+    const found = await operated.operations.stats();
     const { at, sagas, due, oldestDue, overdue, pausedSteps, outbox } = found;
     const ago = (time: Date | undefined) => (time ? `, the oldest since ${fromNow(time, at.getTime())}` : '');
     const rows = sagas.map(({ saga, version, status, count }) => [

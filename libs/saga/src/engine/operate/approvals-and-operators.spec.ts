@@ -34,12 +34,13 @@ const CALLS: Readonly<Record<ChangingCall, Call>> = {
   undo: (saga, graph) => undoEdit(saga, graph, NOW, {}),
   pause: (saga, graph) => pauseEdit(saga, graph, NOW),
   resume: (saga, graph) => resumeEdit(saga, graph, NOW),
-  retry: (saga, graph) => tried(() => retryNowEdit(saga, graph, NOW, {})) ?? retryEdit(saga, graph, NOW, {}),
+  retry: (saga, graph) => retryEdit(saga, graph, NOW, {}),
+  retryNow: (saga, graph) => retryNowEdit(saga, graph, NOW, {}),
   skip: (saga, graph) => skipEdit(saga, graph, NOW, { step: 'allow', result: '{}' }),
   approve: (saga, graph) => decisionEdit(saga, graph, by(true)),
   reject: (saga, graph) => decisionEdit(saga, graph, by(false)),
   complete: (saga, graph) => completeEdit(saga, graph, NOW, { step: 'allow', result: '{}', force: true }),
-  abandonAttempt: (saga, graph) => abandonEdit(saga, graph, NOW, { step: 'allow', error, random: 0 }),
+  abandon: (saga, graph) => abandonEdit(saga, graph, NOW, { step: 'allow', error, random: 0 }),
   reschedule: (saga, graph) => rescheduleEdit(saga, graph, NOW, { step: 'allow', at: () => NOW }),
 };
 

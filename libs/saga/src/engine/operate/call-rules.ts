@@ -2,7 +2,6 @@ import { signalsOfGraph } from '../../definition/describe/graph-record.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { handlerOf } from '../../definition/options/handler-name.js';
 import type { SerializedError } from '../../definition/types/saga-failure.js';
-import { NEEDS_ATTENTION } from '../../definition/types/saga-status.js';
 import { SagaStateError } from '../../errors.js';
 import { rescheduleable } from '../../machine/reschedule.js';
 import {
@@ -50,8 +49,6 @@ export interface AllowedCall {
   readonly steps?: readonly string[];
   /** The names that can be sent. */
   readonly signals?: readonly string[];
-  /** A retry of a saga that waits for the next attempt: with `now`. */
-  readonly now?: true;
 }
 
 /** A saga as its calls look at it. */
@@ -77,14 +74,16 @@ interface CallRule {
 /** How each call changes a saga, and when it may be made. */
 export const CALL_RULES: Readonly<Record<ChangingCall, CallRule>> = {
   retry: {
-    edit: (saga, graph, now, { step, input, now: isNow }) => {
+    edit: (saga, graph, now, { step, input }) => {
       const kept = keepRedacted(input, saga.input, graph);
-      const edit =
-        isNow && !NEEDS_ATTENTION.includes(saga.state.status)
-          ? retryNowEdit(saga, graph, now, { step })
-          : retryEdit(saga, graph, now, { step });
+      const edit = retryEdit(saga, graph, now, { step });
       return kept !== undefined && edit && 'state' in edit ? { ...edit, input: kept } : edit;
     },
+  },
+  retryNow: {
+    edit: retryNowEdit,
+    steps: ({ saga, busy }) =>
+      busy.length === 0 && isInProgress(saga.state.status) ? backingOff(saga.state) : [],
   },
   skip: {
     edit: (saga, graph, now, call) => skipEdit(saga, graph, now, { ...call, step: call.step! }),
@@ -109,7 +108,7 @@ export const CALL_RULES: Readonly<Record<ChangingCall, CallRule>> = {
           )
         : [],
   },
-  abandonAttempt: {
+  abandon: {
     edit: (saga, graph, now, call) => {
       const given = { step: call.step!, force: call.force, error: abandonedError(call) };
       return abandonEdit(saga, graph, now, { ...given, random: Math.random() });
@@ -142,14 +141,9 @@ function allowed(kind: CallName, look: Look): AllowedCall[] {
     const steps = rule.steps(look);
     return steps.length > 0 ? [{ kind, steps }] : [];
   }
-  const isAllowed = isAccepted(() => rule.edit(saga, graph, now, ANY_CALL));
-  if (kind !== 'retry') return isAllowed ? [{ kind }] : [];
-  const failed = failedSteps(saga, graph);
-  const waiting = look.busy.length === 0 && isInProgress(saga.state.status) ? backingOff(saga.state) : [];
-  return [
-    ...(isAllowed ? [{ kind, ...(failed.length > 0 && { steps: failed }) }] : []),
-    ...(waiting.length > 0 ? [{ kind, steps: waiting, now: true } as const] : []),
-  ];
+  if (!isAccepted(() => rule.edit(saga, graph, now, ANY_CALL))) return [];
+  const failed = kind === 'retry' ? failedSteps(saga, graph) : [];
+  return [{ kind, ...(failed.length > 0 && { steps: failed }) }];
 }
 
 /** A call that says nothing: it asks whether such a call is allowed. */

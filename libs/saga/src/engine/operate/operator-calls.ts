@@ -11,7 +11,6 @@ export interface CallValues {
   readonly step?: string;
   readonly unlessBegun?: string;
   readonly force?: boolean;
-  readonly now?: boolean;
   readonly input?: string;
   readonly result?: string;
   readonly at?: (now: number) => number;

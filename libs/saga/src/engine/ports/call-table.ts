@@ -49,23 +49,24 @@ const FORCE: CallOption = {
 const COMMENT: CallOption = { type: 'text', about: 'A comment, which is passed to the step.' };
 
 /**
- * The calls that operators make on one saga, in the order in which they are offered. The methods of `SagaService`, the REST API,
- * the dashboard, the command line, the history and the rights of the admin follow from it.
+ * The calls that operators make on one saga, in the order in which they are offered. The methods of `SagaService` and
+ * `SagaOperations`, the REST API, the dashboard, the command line, the history and the rights of the admin follow from it.
  */
 export const CALLS = {
   retry: {
-    summary: 'Retries the failed steps of a stuck or suspended saga, or makes the next attempt at once',
+    summary: 'Retries the failed steps of a stuck or suspended saga',
     done: 'retried',
     options: {
       step: { type: 'step', about: 'The only step to retry, if several failed.' },
       input: { type: 'json', about: 'The input that replaces the input of the saga.' },
-      now: {
-        type: 'flag',
-        about: 'Whether a saga that waits for the next attempt of a step makes it at once.',
-      },
     },
     approvals: 'retryWithInput',
     many: true,
+  },
+  retryNow: {
+    summary: 'Makes the next attempt of a step at once, if a saga waits for it',
+    done: 'retried at once',
+    options: { step: { type: 'step', about: 'The only step to retry, if several wait.' } },
   },
   skip: {
     summary: 'Marks the failed step or compensation of a stuck saga as completed manually',
@@ -141,11 +142,11 @@ export const CALLS = {
     },
     approvals: 'complete',
   },
-  abandonAttempt: {
+  abandon: {
     summary: 'Abandons an attempt in progress: its outcome is unknown from now on',
     done: 'abandoned',
     options: { step: step('The step, or the item, of which an attempt is in progress.'), force: FORCE },
-    approvals: 'abandonAttempt',
+    approvals: 'abandon',
   },
   abort: {
     summary: 'Stops a saga and compensates nothing',
@@ -167,7 +168,7 @@ type CallsWith<Fact extends string> = {
 export type ChangingCall = Exclude<CallName, CallsWith<'sends'>>;
 /** The calls that decide on the step of an approval. */
 export type DecisionCall = CallsWith<'decides'>;
-/** An action that `SagaService.bulk()` can run on each saga. */
+/** An action that `SagaOperations.bulk()` can run on each saga. */
 export type BulkAction = CallsWith<'many'>;
 /** The rules of `forRoot({ approvals })`. */
 export type ApprovalRule = Extract<Calls[CallName], { approvals: string }>['approvals'];

@@ -14,7 +14,7 @@ import { type OperatorOptions, WHO_AND_WHY } from './operator-options.js';
 import { type Page, readFilter, type SagaFilter } from './saga-filter.js';
 import type { SagaSummary } from '../views/saga-snapshot.js';
 
-/** Options of `SagaService.bulk()`. */
+/** Options of `SagaOperations.bulk()`. */
 export interface BulkOptions extends Omit<OperatorOptions, 'expects'> {
   /** Whether to only count the sagas that match. Default: false. */
   dryRun?: boolean;
@@ -22,7 +22,7 @@ export interface BulkOptions extends Omit<OperatorOptions, 'expects'> {
   limit?: number;
 }
 
-/** The result of `SagaService.bulk()`. */
+/** The result of `SagaOperations.bulk()`. */
 export interface BulkResult {
   /** The number of sagas that match the filter. */
   readonly matched: number;
@@ -38,8 +38,8 @@ export interface BulkResult {
   readonly unreachable?: readonly string[];
 }
 
-/** The calls that a bulk edit is made of. */
-export type BulkCalls = Record<BulkAction, (id: string, options: OperatorOptions) => Promise<unknown>>;
+/** Runs the action on one saga. */
+export type EditOne = (id: string, options: OperatorOptions) => Promise<unknown>;
 
 type FindSagas = (filter: SagaFilter) => Promise<Page<SagaSummary>>;
 
@@ -56,7 +56,7 @@ const AT_ONCE = 4;
 
 /** Runs an action on each saga that matches a filter. A saga that has changed since it was found is unchanged. */
 export async function bulkEdit(
-  sagas: BulkCalls,
+  edit: EditOne,
   find: FindSagas,
   action: BulkAction,
   filter: SagaFilter,
@@ -84,7 +84,7 @@ export async function bulkEdit(
     for (let saga = queue.shift(); saga; saga = queue.shift()) {
       const { id, status, revision } = saga;
       try {
-        await sagas[action](id, { by, reason, expects: { status, revision } });
+        await edit(id, { by, reason, expects: { status, revision } });
         outcome.done += 1;
       } catch (error) {
         if (error instanceof SagaApprovalPendingError) {

@@ -55,7 +55,7 @@ export interface CancelOptions {
    */
   unlessBegun?: string;
 }
-/** Options of `SagaService.retry()`, beside the operator and the reason. */
+/** Options of `SagaOperations.retry()`, beside the operator and the reason. */
 export interface RetryOptions {
   /**
    * An input that replaces the saga's input. `@Saga({ input })` does not validate it. The original input is kept
@@ -65,13 +65,13 @@ export interface RetryOptions {
   input?: unknown;
   /** The only step to retry, if several failed. Default: all failed steps. */
   step?: string;
-  /**
-   * Whether a running or compensating saga makes the next attempts at once that it waits for. Without `now`, such a saga
-   * is refused. Default: false.
-   */
-  now?: boolean;
 }
-/** Options of `SagaService.abandonAttempt()`, beside the operator and the reason. */
+/** Options of `SagaOperations.retryNow()`, beside the operator and the reason. */
+export interface RetryNowOptions {
+  /** The only step, or item (`ship[3]`), whose next attempt is made. Default: all that wait for one. */
+  step?: string;
+}
+/** Options of `SagaOperations.abandon()`, beside the operator and the reason. */
 export interface AbandonOptions {
   /**
    * Whether to interrupt an at-most-once step of the same saga that is in progress, too, so that its outcome is
@@ -79,12 +79,12 @@ export interface AbandonOptions {
    */
   force?: boolean;
 }
-/** Options of `SagaService.complete()`, beside the operator and the reason. */
+/** Options of `SagaOperations.complete()`, beside the operator and the reason. */
 export interface CompleteOptions extends AbandonOptions {
   /** The step's result, as if its method had returned it. Default: `undefined`. */
   result?: unknown;
 }
-/** Options of `SagaService.skip()`, beside the operator and the reason. */
+/** Options of `SagaOperations.skip()`, beside the operator and the reason. */
 export interface SkipOptions {
   /** The step's result, as if its method had returned it. Default: `undefined`. */
   result?: unknown;

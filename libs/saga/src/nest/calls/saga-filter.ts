@@ -17,7 +17,7 @@ import type { SagaSummary } from '../views/saga-snapshot.js';
 import { toSummary } from '../views/to-snapshot.js';
 import { CURSOR_RULE, key, pageSize, classOrName, storableTime, tags } from './call-kinds.js';
 
-/** A filter for `SagaService.find()` and `bulk()`. A saga must match all fields that are set. */
+/** A filter for `SagaService.find()` and `SagaOperations.bulk()`. A saga must match all fields that are set. */
 export interface SagaFilter {
   /** The class or the name of the saga. Default: all. */
   saga?: Type | string;

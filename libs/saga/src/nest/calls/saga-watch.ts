@@ -6,6 +6,7 @@ import { isTerminal } from '../../machine/saga-state.js';
 import { snapshotOf } from '../views/read-snapshot.js';
 import type { SagaSnapshotOf } from '../views/saga-snapshot.js';
 import type { ServiceParts } from '../assemble-engine.js';
+import type { LoadedSaga } from './load-saga.js';
 
 /** A state of a saga that is watched. It has the form of Nest's `MessageEvent`, so that `@Sse()` can send it. */
 export interface SagaUpdate<S = unknown> {
@@ -28,18 +29,13 @@ export interface SagaUpdates<S = unknown> extends Observable<SagaUpdate<S>> {
 }
 
 /** @param begin loads the saga. What it throws is the error of the watcher */
-export function watchSaga<S>(begin: () => Promise<WatchBegin>): SagaUpdates<S> {
+export function watchSaga<S>(begin: () => Promise<LoadedSaga>): SagaUpdates<S> {
   return new WatchedUpdates<S>(begin);
-}
-
-export interface WatchBegin {
-  readonly saga: StoredSaga;
-  readonly parts: ServiceParts;
 }
 
 /** Each subscription watches by itself, from the current state on. */
 class WatchedUpdates<S> extends Observable<SagaUpdate<S>> implements SagaUpdates<S> {
-  constructor(begin: () => Promise<WatchBegin>) {
+  constructor(begin: () => Promise<LoadedSaga>) {
     super((subscriber) => {
       const subscription = new WatchSubscription<S>(subscriber);
       void begin().then(
@@ -81,7 +77,7 @@ class WatchSubscription<S> implements SagaWatcher {
 
   constructor(private readonly subscriber: Subscriber<SagaUpdate<S>>) {}
 
-  begin({ saga, parts }: WatchBegin): void {
+  begin({ saga, parts }: LoadedSaga): void {
     if (this.subscriber.closed) return;
     this.parts = parts;
     this.changed(saga);

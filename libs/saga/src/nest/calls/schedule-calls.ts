@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { StoredSchedule } from '../../engine/ports/stored-schedule.js';
-import type { ScheduledGraph } from '../../engine/schedule/saga-schedules.js';
+import type { ScheduledGraph } from '../../engine/schedule/schedule-ticker.js';
 import { SagaDefinitionError, SagaNotFoundError } from '../../errors.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 

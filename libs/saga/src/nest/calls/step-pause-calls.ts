@@ -8,7 +8,7 @@ import * as kind from '../../definition/options/kinds.js';
 import { type OptionTable, withDefault } from '../../definition/options/option-reader.js';
 import { readOptions } from '../../definition/options/read-options.js';
 
-/** Options of `SagaService.pausedSteps()`. */
+/** Options of `SagaOperations.pausedSteps()`. */
 export interface PausedStepsOptions {
   /** How many pauses that are over to return as well, the latest first: 0 to 1,000. Default: 0. */
   resumed?: number;

@@ -86,7 +86,7 @@ export class SagaExplorer {
 
 /**
  * Refuses a second SagaModule. Each would run all of the application's sagas in its own schema, and an injected
- * SagaService could belong to either.
+ * service could belong to either.
  */
 function checkAlone(providers: readonly Wrapper[]): void {
   const explorers = providers.filter(({ metatype }) => isExplorer(metatype));
@@ -101,7 +101,7 @@ function checkAlone(providers: readonly Wrapper[]): void {
   if (modules.size > 1)
     throw new SagaConfigurationError(
       `SagaModule is imported ${modules.size} times, each time with its own options. Import it once, in the root ` +
-        `module: its SagaService can be injected everywhere. For sagas in several schemas or databases, create an ` +
+        `module: its services can be injected everywhere. For sagas in several schemas or databases, create an ` +
         `application context for each, with NestFactory.createApplicationContext().`,
     );
 }

@@ -17,7 +17,7 @@ import { Maintenance } from './maintenance.js';
 /** The name of the interval that deletes ended sagas, among the application's scheduled intervals. */
 export const SAGA_CLEANUP_INTERVAL = 'saga:cleanup';
 
-/** Options of `SagaService.cleanup()`. */
+/** Options of `SagaOperations.cleanup()`. */
 export interface CleanupOptions {
   /** The minimum time since the sagas ended. Default: their `retention`. */
   olderThan?: Duration;
@@ -29,7 +29,7 @@ export interface CleanupOptions {
   dryRun?: boolean;
 }
 
-/** The result of `SagaService.cleanup()`. */
+/** The result of `SagaOperations.cleanup()`. */
 export interface CleanupResult {
   /** The number of deleted sagas including sub-sagas. With `dryRun`, the number that would be deleted. */
   readonly deleted: number;

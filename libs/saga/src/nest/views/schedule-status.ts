@@ -1,7 +1,7 @@
 import type { SagaStatus } from '../../definition/types/saga-status.js';
 import type { StoredSchedule } from '../../engine/ports/stored-schedule.js';
 
-/** A schedule, as `SagaService.schedules()` returns it. */
+/** A schedule, as `SagaSchedules.list()` returns it. */
 export interface ScheduleStatus {
   /** The name of the saga that it starts. */
   readonly saga: string;

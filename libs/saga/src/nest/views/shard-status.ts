@@ -1,7 +1,7 @@
 import { NEEDS_ATTENTION } from '../../definition/types/saga-status.js';
 import type { StoreStats } from '../../engine/ports/saga-store.js';
 
-/** One of the databases of an application, as `SagaService.shards()` returns it. */
+/** One of the databases of an application, as `SagaShards.list()` returns it. */
 export interface ShardStatus {
   /** The name of the shard. */
   readonly name: string;

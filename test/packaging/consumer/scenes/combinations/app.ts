@@ -2,7 +2,14 @@ import { Module, type ModuleMetadata, type Provider, type Type } from '@nestjs/c
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import pg from 'pg';
-import { SagaModule, type SagaModuleOptions, SagaService } from 'nestjs-durable-saga';
+import {
+  SagaModule,
+  type SagaModuleOptions,
+  SagaOperations,
+  SagaSchedules,
+  SagaService,
+  SagaShards,
+} from 'nestjs-durable-saga';
 
 export const URL = process.env.DATABASE_URL!;
 /** A server of its own, and its standby. */
@@ -11,6 +18,9 @@ export const STANDBY = process.env.STANDBY_URL!;
 
 export interface App {
   readonly sagas: SagaService;
+  readonly operations: SagaOperations;
+  readonly schedules: SagaSchedules;
+  readonly shards: SagaShards;
   get<T>(type: Type<T>): T;
   close(): Promise<void>;
 }
@@ -34,6 +44,9 @@ export async function open(
   const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
   return {
     sagas: app.get(SagaService),
+    operations: app.get(SagaOperations),
+    schedules: app.get(SagaSchedules),
+    shards: app.get(SagaShards),
     get: (type) => app.get(type, { strict: false }),
     close: () => app.close(),
   };

@@ -16,10 +16,10 @@ class DeliverSaga {
 /** A failover that loses nothing repeats no saga that was deleted before it. */
 export async function deletedSagasStayDeleted(): Promise<void> {
   const wire = await Wire.before(PRIMARY);
-  const { sagas, close } = await open([DeliverSaga], { schema: ownSchema(), url: wire.url });
+  const { sagas, operations, close } = await open([DeliverSaga], { schema: ownSchema(), url: wire.url });
   const { id, outcome } = await sagas.start(DeliverSaga, undefined);
   await outcome();
-  await eventually(async () => assert.equal((await sagas.cleanup({ olderThan: '1ms' })).deleted, 1));
+  await eventually(async () => assert.equal((await operations.cleanup({ olderThan: '1ms' })).deleted, 1));
   const [primary] = await sql<{ at: string }>('SELECT pg_current_wal_lsn() AS at', [], PRIMARY);
   await eventually(async () => {
     const text = 'SELECT pg_last_wal_replay_lsn() >= $1 AS "hasAll"';

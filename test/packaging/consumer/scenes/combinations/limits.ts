@@ -56,7 +56,7 @@ class BusySaga {
 /** What waits for a slot gets it, whatever else is due. */
 export async function limitedStepBehindABacklog(): Promise<void> {
   const worker = { concurrency: 4, pollInterval: '200ms' };
-  const { sagas, close } = await open([LabelSaga, BusySaga], { schema: ownSchema(), worker });
+  const { sagas, operations, close } = await open([LabelSaga, BusySaga], { schema: ownSchema(), worker });
   let running = true;
   const backlog = (async () => {
     while (running) {
@@ -69,6 +69,6 @@ export async function limitedStepBehindABacklog(): Promise<void> {
   await eventually(() => assert.equal(printed, 20), 60_000);
   running = false;
   await backlog;
-  await sagas.bulk('abort', { saga: BusySaga, status: 'running' }, { by: 'ann', reason: 'the end' });
+  await operations.bulk('abort', { saga: BusySaga, status: 'running' }, { by: 'ann', reason: 'the end' });
   await close();
 }

@@ -18,12 +18,12 @@ class PayoutSaga {
 
 /** One operator alone cannot complete an approval that requires two. */
 export async function completeIsADecision(): Promise<void> {
-  const { sagas, close } = await open([PayoutSaga], { schema: ownSchema() });
+  const { sagas, operations, close } = await open([PayoutSaga], { schema: ownSchema() });
   const { id } = await sagas.start(PayoutSaga, undefined);
   await eventually(async () => assert.equal((await sagas.get(id)).waitingFor?.kind, 'approval'));
   const fin = { by: 'fin', reason: 'it is urgent', result: ['fin'] };
-  await sagas.complete(id, 'approve', fin).catch(() => undefined);
-  await sagas.complete(id, 'approve', fin).catch(() => undefined);
+  await operations.complete(id, 'approve', fin).catch(() => undefined);
+  await operations.complete(id, 'approve', fin).catch(() => undefined);
   assert.deepEqual([(await sagas.get(id)).waitingFor?.kind, paid], ['approval', 0]);
   await close();
 }

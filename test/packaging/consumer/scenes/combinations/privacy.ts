@@ -21,7 +21,7 @@ class ChargeSaga {
 export async function repeatedErrorsAreEncoded(): Promise<void> {
   const schema = ownSchema();
   const codec = new AesGcmCodec({ keys: { k1: randomBytes(32) }, current: 'k1' });
-  const { sagas, close } = await open([ChargeSaga], { schema, codec });
+  const { sagas, operations, close } = await open([ChargeSaga], { schema, codec });
   const { id } = await sagas.start(ChargeSaga, { iban: SECRET });
   const seen = async () => {
     for (const { name } of await sql<{ name: string }>(
@@ -37,7 +37,7 @@ export async function repeatedErrorsAreEncoded(): Promise<void> {
     await seen();
     assert.equal((await sagas.get(id)).status, 'stuck');
   });
-  await sagas.pauseStep('charge', 'charge', { by: 'ann', reason: `because of ${SECRET}` });
+  await operations.pauseStep('charge', 'charge', { by: 'ann', reason: `because of ${SECRET}` });
   await seen();
   await close();
 }

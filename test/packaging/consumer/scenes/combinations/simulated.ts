@@ -102,9 +102,9 @@ export async function lastHeartbeatIsStored(): Promise<void> {
   const { id } = await first.sagas.start(ImportSaga, undefined);
   await began.opened;
   await first.close();
-  const { sagas, close } = await open([ImportSaga], options);
+  const { sagas, operations, close } = await open([ImportSaga], options);
   assert.equal((await sagas.get(id)).status, 'suspended');
-  await sagas.retry(id, { by: 'ann', reason: 'it may run again' });
+  await operations.retry(id, { by: 'ann', reason: 'it may run again' });
   await eventually(async () => assert.equal((await sagas.get(id)).status, 'completed'));
   assert.deepEqual(found, [undefined, 2]);
   await close();

@@ -16,15 +16,15 @@ class RenewSaga {
 
 /** A saga that starts tomorrow starts tomorrow, whatever operators pause and resume meanwhile. */
 export async function resumeKeepsTheStartTime(): Promise<void> {
-  const { sagas, close } = await open([RenewSaga], { schema: ownSchema() });
+  const { sagas, operations, close } = await open([RenewSaga], { schema: ownSchema() });
   const by = { by: 'ann', reason: 'payments are down' };
   const tomorrow = await sagas.start(RenewSaga, undefined, { delay: '24h' });
   const other = await sagas.start(RenewSaga, undefined, { delay: '24h' });
-  await sagas.pauseStep('renew', 'charge', by);
-  await sagas.resumeStep('renew', 'charge', by);
-  await sagas.pause(other.id, by);
+  await operations.pauseStep('renew', 'charge', by);
+  await operations.resumeStep('renew', 'charge', by);
+  await operations.pause(other.id, by);
   await eventually(async () => assert.equal((await sagas.get(other.id)).status, 'paused'));
-  await sagas.resume(other.id, by);
+  await operations.resume(other.id, by);
   const now = await sagas.start(RenewSaga, undefined);
   assert.equal((await now.outcome({ timeout: '20s' })).status, 'completed');
   await sleep(1_500);

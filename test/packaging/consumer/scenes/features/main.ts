@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { SagaModule, SagaService } from 'nestjs-durable-saga';
+import { SagaModule, SagaOperations, SagaSchedules, SagaService } from 'nestjs-durable-saga';
 import * as limits from './limits.js';
 import * as longSteps from './long-steps.js';
 import * as operators from './operators.js';
@@ -41,16 +41,18 @@ async function main(): Promise<void> {
   const app = await start(AppModule);
   const second = await start(SecondModule);
   const sagas = app.get(SagaService);
+  const operations = app.get(SagaOperations);
+  const scheduled = app.get(SagaSchedules);
   const scenes: Record<string, () => Promise<void>> = {
     oneSagaForEachTick: () => schedules.oneSagaForEachTick(sagas),
-    overlap: () => schedules.overlap(sagas),
-    pauseResumeTrigger: () => schedules.pauseResumeTrigger(sagas),
+    overlap: () => schedules.overlap(sagas, scheduled),
+    pauseResumeTrigger: () => schedules.pauseResumeTrigger(scheduled),
     daylightSaving: () => schedules.daylightSaving(),
     catchUp: () => schedules.catchUp(sagas, () => start(CatchUpModule)),
-    delaysFromTheData: () => times.delaysFromTheData(sagas),
+    delaysFromTheData: () => times.delaysFromTheData(sagas, operations),
     timeoutsFromTheData: () => times.timeoutsFromTheData(sagas),
-    rescheduleWaits: () => times.rescheduleWaits(sagas),
-    backoff: () => times.backoff(sagas),
+    rescheduleWaits: () => times.rescheduleWaits(sagas, operations),
+    backoff: () => times.backoff(sagas, operations),
     heartbeats: () => longSteps.heartbeats(sagas),
     progressAndWatch: () => longSteps.progressAndWatch(sagas),
     confirmedCompensation: () => longSteps.confirmedCompensation(sagas),
@@ -61,9 +63,9 @@ async function main(): Promise<void> {
     quorumAndTasks: () => people.quorumAndTasks(sagas),
     tagsTokensAndNames: () => people.tagsTokensAndNames(sagas),
     optionalStep: () => operators.optionalStep(sagas),
-    cancelUnlessBegun: () => operators.cancelUnlessBegun(sagas),
-    outOfAHang: () => operators.outOfAHang(sagas),
-    pausedStep: () => operators.pausedStep(sagas),
+    cancelUnlessBegun: () => operators.cancelUnlessBegun(sagas, operations),
+    outOfAHang: () => operators.outOfAHang(sagas, operations),
+    pausedStep: () => operators.pausedStep(sagas, operations),
   };
   const outcomes = await Promise.all(
     Object.entries(scenes).map(async ([name, scene]) => {

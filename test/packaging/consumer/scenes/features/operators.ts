@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {
   type CompensationContext,
   Saga,
+  type SagaOperations,
   type SagaService,
   SagaStateError,
   Step,
@@ -94,7 +95,7 @@ export async function optionalStep(sagas: SagaService): Promise<void> {
   assert.deepEqual([car.continued, car.status], [true, 'compensated']);
 }
 
-export async function cancelUnlessBegun(sagas: SagaService): Promise<void> {
+export async function cancelUnlessBegun(sagas: SagaService, operations: SagaOperations): Promise<void> {
   const early = await sagas.start(SaleSaga, undefined);
   await eventually(async () => assert.equal((await sagas.get(early.id)).waitingFor?.kind, 'signal'));
   await sagas.cancel(early.id, { unlessBegun: 'pay', reason: 'the customer called' });
@@ -104,11 +105,11 @@ export async function cancelUnlessBegun(sagas: SagaService): Promise<void> {
   await sagas.signal(late.id, 'confirm');
   await eventually(async () => assert.equal((await sagas.get(late.id)).waitingFor?.kind, 'retry'));
   await assert.rejects(sagas.cancel(late.id, { unlessBegun: 'pay' }), SagaStateError);
-  await sagas.retry(late.id, { now: true, ...why });
+  await operations.retryNow(late.id, { ...why });
   assert.equal((await late.outcome()).status, 'completed');
 }
 
-export async function outOfAHang(sagas: SagaService): Promise<void> {
+export async function outOfAHang(sagas: SagaService, operations: SagaOperations): Promise<void> {
   const { id, outcome } = await sagas.start(HangSaga, undefined);
   const running = (step: string) =>
     eventually(async () => {
@@ -116,25 +117,25 @@ export async function outOfAHang(sagas: SagaService): Promise<void> {
       assert.ok(steps.find(({ name }) => name === step)!.runningSince);
     });
   await running('doIt');
-  await sagas.abandonAttempt(id, 'doIt', why);
+  await operations.abandon(id, 'doIt', why);
   await running('more');
   assert.deepEqual(hung, [1, 2]);
-  await sagas.complete(id, 'more', { result: 'by telephone', ...why });
+  await operations.complete(id, 'more', { result: 'by telephone', ...why });
   await eventually(async () => assert.equal((await sagas.get(id)).waitingFor?.kind, 'signal'));
-  await sagas.complete(id, 'hold', { result: 'elsewhere', ...why });
+  await operations.complete(id, 'hold', { result: 'elsewhere', ...why });
   await eventually(async () => assert.equal((await sagas.get(id)).status, 'compensating'));
   await running('doIt');
-  await sagas.abandonAttempt(id, 'doIt', why);
+  await operations.abandon(id, 'doIt', why);
   const { status, results } = await outcome();
   assert.deepEqual([status, results], ['compensated', { more: 'by telephone', hold: 'elsewhere' }]);
-  const history = await sagas.history(id);
+  const history = await operations.history(id);
   assert.deepEqual(
     history.map(({ action, step, by }) => [action, step, by]),
     [
-      ['abandonAttempt', 'doIt', 'ann'],
+      ['abandon', 'doIt', 'ann'],
       ['complete', 'more', 'ann'],
       ['complete', 'hold', 'ann'],
-      ['abandonAttempt', 'doIt', 'ann'],
+      ['abandon', 'doIt', 'ann'],
     ],
   );
   const { items } = await sagas.find({
@@ -150,8 +151,8 @@ export async function outOfAHang(sagas: SagaService): Promise<void> {
   );
 }
 
-export async function pausedStep(sagas: SagaService): Promise<void> {
-  await sagas.pauseStep(PurchaseSaga, 'charge', { by: 'ann', reason: 'payments are down' });
+export async function pausedStep(sagas: SagaService, operations: SagaOperations): Promise<void> {
+  await operations.pauseStep(PurchaseSaga, 'charge', { by: 'ann', reason: 'payments are down' });
   const { id, outcome } = await sagas.start(PurchaseSaga, undefined);
   await eventually(async () => {
     const { waitingFor } = await sagas.get(id);
@@ -161,11 +162,11 @@ export async function pausedStep(sagas: SagaService): Promise<void> {
       ['charge', 'ann', 'payments are down'],
     );
   });
-  const { items } = await sagas.pausedSteps();
+  const { items } = await operations.pausedSteps();
   assert.deepEqual(
     items.map(({ saga, step }) => [saga, step]),
     [['purchase', 'charge']],
   );
-  await sagas.resumeStep('purchase', 'charge');
+  await operations.resumeStep('purchase', 'charge');
   assert.equal((await outcome()).results.charge, 'charged');
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   Saga,
+  type SagaSchedules,
   type SagaService,
   SagaStateError,
   type ScheduleTick,
@@ -75,14 +76,14 @@ export async function oneSagaForEachTick(sagas: SagaService): Promise<void> {
   assert.ok(ticks.every((at) => at % 1000 === 0));
 }
 
-export async function overlap(sagas: SagaService): Promise<void> {
+export async function overlap(sagas: SagaService, schedules: SagaSchedules): Promise<void> {
   await eventually(async () => {
-    const status = (await sagas.schedules()).find(({ saga }) => saga === 'skipped');
+    const status = (await schedules.list()).find(({ saga }) => saga === 'skipped');
     assert.ok(status?.skippedAt && status.last);
     assert.equal(status.overlap, 'skip');
   });
   assert.equal((await sagas.find({ saga: 'skipped' })).items.length, 1);
-  await assert.rejects(sagas.trigger(SkippedSaga), SagaStateError);
+  await assert.rejects(schedules.trigger(SkippedSaga), SagaStateError);
   await eventually(async () => {
     const { items } = await sagas.find({ saga: 'queued' });
     assert.ok(items.length >= 2);
@@ -92,21 +93,21 @@ export async function overlap(sagas: SagaService): Promise<void> {
   });
 }
 
-export async function pauseResumeTrigger(sagas: SagaService): Promise<void> {
+export async function pauseResumeTrigger(schedules: SagaSchedules): Promise<void> {
   const nightly = () =>
     eventually(async () => {
-      const found = (await sagas.schedules()).find(({ saga }) => saga === 'nightly');
+      const found = (await schedules.list()).find(({ saga }) => saga === 'nightly');
       assert.ok(found);
       return found;
     });
   assert.ok((await nightly()).next);
-  await sagas.pauseSchedule('nightly', { by: 'ann', reason: 'the warehouse is moved' });
+  await schedules.pause('nightly', { by: 'ann', reason: 'the warehouse is moved' });
   const paused = await nightly();
   assert.equal(paused.next, undefined);
   assert.equal(paused.paused?.by, 'ann');
-  const triggered = await sagas.trigger(NightlySaga);
+  const triggered = await schedules.trigger(NightlySaga);
   assert.equal((await triggered.outcome()).status, 'completed');
-  await sagas.resumeSchedule(NightlySaga);
+  await schedules.resume(NightlySaga);
   const resumed = await nightly();
   assert.equal(resumed.paused, undefined);
   assert.ok(resumed.next);

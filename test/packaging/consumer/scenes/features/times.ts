@@ -5,6 +5,7 @@ import {
   type ObservedEvent,
   OnSagaEvent,
   Saga,
+  type SagaOperations,
   type SagaService,
   SagaStateError,
   SagaValidationError,
@@ -108,7 +109,7 @@ export const timeSagas = [AppointmentSaga, WaitSaga, AskSaga, DeadlineSaga, Back
 
 const HOUR = 3_600_000;
 
-export async function delaysFromTheData(sagas: SagaService): Promise<void> {
+export async function delaysFromTheData(sagas: SagaService, operations: SagaOperations): Promise<void> {
   const at = new Date(Date.now() + HOUR);
   const { id, outcome } = await sagas.start(AppointmentSaga, { at: at.toISOString() });
   const waitsUntil = (time: Date) =>
@@ -119,10 +120,10 @@ export async function delaysFromTheData(sagas: SagaService): Promise<void> {
     });
   await waitsUntil(at);
   const moved = new Date(at.getTime() + HOUR);
-  await sagas.reschedule(id, 'remind', moved, { by: 'ann', reason: 'moved' });
+  await operations.reschedule(id, 'remind', moved, { by: 'ann', reason: 'moved' });
   await waitsUntil(moved);
-  await assert.rejects(sagas.reschedule(id, 'thank', '1s'), SagaStateError);
-  await sagas.reschedule(id, 'remind', '10ms');
+  await assert.rejects(operations.reschedule(id, 'thank', '1s'), SagaStateError);
+  await operations.reschedule(id, 'remind', '10ms');
   const { status, results } = await outcome({ timeout: '20s' });
   assert.deepEqual([status, results.thank], ['completed', 'thanked']);
   const wrong = await (await sagas.start(AppointmentSaga, { at: 'no date' })).outcome();
@@ -143,13 +144,13 @@ export async function timeoutsFromTheData(sagas: SagaService): Promise<void> {
   await assert.rejects(sagas.start(DeadlineSaga, { ms: 'soon' as unknown as number }), SagaValidationError);
 }
 
-export async function rescheduleWaits(sagas: SagaService): Promise<void> {
+export async function rescheduleWaits(sagas: SagaService, operations: SagaOperations): Promise<void> {
   const wait = await sagas.start(WaitSaga, { ms: HOUR });
-  await eventually(() => sagas.reschedule(wait.id, 'reply', '100ms'));
+  await eventually(() => operations.reschedule(wait.id, 'reply', '100ms'));
   assert.equal((await wait.outcome()).failure?.kind, 'timeout');
 }
 
-export async function backoff(sagas: SagaService): Promise<void> {
+export async function backoff(sagas: SagaService, operations: SagaOperations): Promise<void> {
   const { id, outcome } = await sagas.start(BackoffSaga, undefined);
   const { waitingFor } = await eventually(async () => {
     const saga = await sagas.get(id);
@@ -159,7 +160,7 @@ export async function backoff(sagas: SagaService): Promise<void> {
   });
   assert.ok(waitingFor?.kind === 'retry' && waitingFor.at.getTime() > Date.now() + HOUR * 0.9);
   assert.deepEqual(delays, [{ attempt: 1, message: 'computed' }]);
-  await sagas.reschedule(id, 'computed', new Date());
+  await operations.reschedule(id, 'computed', new Date());
   const { results } = await outcome();
   assert.deepEqual(results, { fixed: 3, exponential: 3, computed: 2 });
 }

@@ -33,7 +33,7 @@ const QUEUE_KEY = 'schedule';
 /** A saga with a schedule. */
 export type ScheduledGraph = SagaGraph & { readonly schedule: SagaSchedule };
 
-export interface SagaSchedulesPorts {
+export interface ScheduleTickerPorts {
   readonly store: Pick<SagaStore, 'schedules' | 'editSchedule' | 'isOutage'>;
   readonly retry: Pick<StoreRetry, 'run' | 'failed'>;
   readonly observers: Pick<SagaObservers, 'start'>;
@@ -51,7 +51,7 @@ export interface SagaSchedulesPorts {
  * transaction: one process starts it, and the others find it decided. The correlation id, which contains the tick, keeps
  * that promise also if the row is lost.
  */
-export class SagaSchedules {
+export class ScheduleTicker {
   private readonly graphs: ReadonlyMap<string, ScheduledGraph>;
   /** When each is looked at next. */
   private readonly dueAt = new Map<string, number>();
@@ -65,7 +65,7 @@ export class SagaSchedules {
 
   constructor(
     graphs: readonly SagaGraph[],
-    private readonly ports: SagaSchedulesPorts,
+    private readonly ports: ScheduleTickerPorts,
   ) {
     this.graphs = new Map(scheduled(graphs).map((graph) => [graph.name, graph]));
   }

@@ -7,7 +7,7 @@ import { StoreClock } from '../../shared/store-clock.js';
 import { MemorySagaStore } from '../../store/memory/memory-saga-store.js';
 import { VirtualTime } from '../../testing/virtual-time.js';
 import { SagaObservers } from '../observe/saga-observers.js';
-import { SagaSchedules, type SagaSchedulesPorts, type ScheduledGraph } from './saga-schedules.js';
+import { ScheduleTicker, type ScheduleTickerPorts, type ScheduledGraph } from './schedule-ticker.js';
 
 const MINUTE = 60_000;
 const SCHEDULE: SagaSchedule = {
@@ -26,10 +26,10 @@ function scene() {
   const storeClock = new StoreClock(clock);
   let ids = 0;
   const process = (
-    edit: SagaSchedulesPorts['store']['editSchedule'] = (...given) => store.editSchedule(...given),
+    edit: ScheduleTickerPorts['store']['editSchedule'] = (...given) => store.editSchedule(...given),
     graphs: readonly ScheduledGraph[] = [GRAPH],
   ) => {
-    const schedules = new SagaSchedules(graphs, {
+    const schedules = new ScheduleTicker(graphs, {
       store: {
         schedules: () => store.schedules(),
         editSchedule: edit,
@@ -67,7 +67,7 @@ describe('a process that has read a schedule, and waits for the lock of its row'
   function waiting(store: MemorySagaStore) {
     const gate = new Gate();
     const state = { waits: false };
-    const edit: SagaSchedulesPorts['store']['editSchedule'] = async (...given) => {
+    const edit: ScheduleTickerPorts['store']['editSchedule'] = async (...given) => {
       if (state.waits) await gate.opened;
       return store.editSchedule(...given);
     };
