@@ -40,6 +40,7 @@ export const GROUPS = [
     'Recipes',
     [
       ['Tell the customer the state', 'docs/recipes/order-status.md'],
+      ['Order list', 'docs/recipes/order-list.md'],
       ['Live orders', 'docs/recipes/live-orders.md'],
       ['Resumable import', 'docs/recipes/resumable-import.md'],
       ['Payments', 'docs/recipes/payments.md'],

@@ -4,6 +4,8 @@ import { DataSource, EntitySchema } from 'typeorm';
 import { mikroOrmDatabase } from '../../libs/saga/src/databases/mikro-orm/index.js';
 import { EngineSql } from '../../libs/saga/src/store/postgres/connection/engine-sql.js';
 import { PgDatabase } from '../../libs/saga/src/store/postgres/connection/pg-database.js';
+import { sagaEntities } from '../../libs/saga/src/store/postgres/schema/saga-entities.js';
+import { sqlOf } from '../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
 import { SAGA_NEEDS } from '../../libs/saga/src/store/postgres/setup/needs.js';
 import { prepareTables } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
@@ -60,11 +62,25 @@ describe('MikroORM', () => {
   });
 });
 
+const item = new EntitySchema({ name: 'item', columns: { id: { type: 'int', primary: true } } });
+
 test('TypeORM leaves the tables alone when it synchronizes, and when it drops its own', async () => {
-  const entities = [new EntitySchema({ name: 'item', columns: { id: { type: 'int', primary: true } } })];
+  const entities = [item];
   const dataSource = await new DataSource({ type: 'postgres', url: database.url, entities }).initialize();
   await dataSource.synchronize();
   await dataSource.dropDatabase();
   await dataSource.destroy();
   expect(await tables()).toBe(before);
+});
+
+test('TypeORM drops the tables with its own if it has their entities, and the next start creates them', async () => {
+  const entities = [item, ...sagaEntities()];
+  const dataSource = await new DataSource({ type: 'postgres', url: database.url, entities }).initialize();
+  await dataSource.synchronize();
+  expect(await tables()).toBe(before);
+  await dataSource.dropDatabase();
+  expect(await tables()).toBe(0);
+  await prepare(sqlOf(dataSource));
+  expect(await tables()).toBe(before);
+  await dataSource.destroy();
 });

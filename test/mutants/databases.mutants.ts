@@ -39,6 +39,31 @@ export const DATABASE_MUTANTS: readonly Mutant[] = [
     killers: [specs('saga-repositories')],
   },
   {
+    name: 'hand out an encoded value as if it were the payload, without a codec',
+    in: 'readingOf',
+    find: 'if (isCoded(value, isRecord))',
+    replace: 'if (isCoded(value, isRecord) && name.length === 0)',
+    killers: [specs('start/saga-entities')],
+  },
+  {
+    name: 'let the entities of steps miss what their saga notes',
+    find: `target: SagaStep, tableName: 'step_state'`,
+    replace: `target: SagaStep, tableName: 'step'`,
+    killers: [specs('start/saga-entities')],
+  },
+  {
+    name: 'let TypeORM write what it reads of sagas',
+    find: 'insert: false, update: false',
+    replace: 'insert: true, update: true',
+    killers: [specs('start/saga-entities')],
+  },
+  {
+    name: 'let a foreign key keep sagas from being deleted',
+    find: 'keys.find(({ referencedEntityMetadata: { target } }) => OURS.has(target))',
+    replace: 'keys.find(({ referencedEntityMetadata: { target } }) => OURS.has(target) && keys.length === 0)',
+    killers: [specs('start/saga-entities')],
+  },
+  {
     name: 'take a connection that is in no transaction',
     in: 'sendOn',
     find: 'if (watch.isIdle)',

@@ -12,6 +12,7 @@ import {
   mermaidOf,
   RemoteStep,
   Saga,
+  sagaEntities,
   sagaMigrations,
   SagaModule,
   type SagaOperations,
@@ -224,6 +225,7 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         run: layoutOf,
       },
       sagaMigrations: { args: ['saga', { partitions: 'day' }], run: sagaMigrations },
+      sagaEntities: { args: ['saga', { codec: { encode: 1 } }], run: sagaEntities },
     },
     ...{
       Step: {

@@ -170,6 +170,14 @@ export const SCALED_CALLS: Record<string, (on: Called) => Promise<unknown>> = {
     const steps: object[] = await on.application.query('SELECT name FROM saga.steps_of($1)', [saga.id]);
     expect(steps).toHaveLength(2);
   },
+  'the steps of some sagas, as the entity SagaStep reads them': async (on) => {
+    const [one, other] = [await started(on), await started(on)];
+    await on.store.checkpoint([one, other].map((saga) => checkpointOf(saga, ['reserve', 'charge'])));
+    const read =
+      'SELECT s.name FROM saga.instance i LEFT JOIN saga.step_state s ON s.saga_id = i.id WHERE i.id = ANY ($1)';
+    const steps: object[] = await on.application.query(read, [[one.id, other.id]]);
+    expect(steps).toHaveLength(4);
+  },
   'a look for those that are not there any more': async (on) => {
     const gone = randomUUID();
     const { id } = await started(on);

@@ -139,9 +139,8 @@ export type {
 export type { PgClient, PgPool, PgStatement } from './store/postgres/connection/pg-types.js';
 export type { Sql } from './store/postgres/connection/sql.js';
 export type { Partitions } from './store/postgres/schema/partition-saga-tables.js';
-export { sagaEntities } from './store/postgres/schema/saga-entities.js';
-export { SagaInstance } from './store/postgres/schema/saga-row.js';
-export { SagaStep } from './store/postgres/schema/step-row.js';
+export { sagaEntities, type SagaEntitiesOptions } from './store/postgres/schema/saga-entities.js';
+export { SagaInstance, SagaStep } from './store/postgres/schema/saga-row.js';
 export type { PayloadCodec, PayloadContext } from './store/coded/payload-codec.js';
 export { AesGcmCodec, type AesGcmCodecOptions } from './store/coded/aes-gcm-codec.js';
 export { describeSaga } from './definition/describe/saga-description.js';

@@ -1,5 +1,9 @@
 import { Saga, SagaInstance, SagaStep, sagaEntities, Step } from '../../../libs/saga/src/index.js';
 import { SAGA_ROW } from '../../../libs/saga/src/store/postgres/schema/saga-row.js';
+import {
+  errorsOfJson,
+  type ErrorsJson,
+} from '../../../libs/saga/src/store/postgres/checkpoint/errors-json.js';
 import { STEP_COLUMNS } from '../../../libs/saga/src/store/postgres/schema/step-row.js';
 import { TestApps } from '../../support/test-app.js';
 
@@ -38,7 +42,10 @@ test('the entities SagaInstance and SagaStep have each column of a saga and of i
   for (const step of steps) {
     const stored = rows.find(({ name }) => name === step.name)!;
     expect(Object.keys(step)).toHaveLength(Object.keys(stored).length);
-    for (const { field, name } of STEP_COLUMNS)
-      expect([field, step[field]]).toEqual([field, stored[name.replaceAll('"', '')]]);
+    for (const { field, name, kind } of STEP_COLUMNS) {
+      const value = stored[name.replaceAll('"', '')];
+      const errors = kind === 'errors' && value !== null;
+      expect([field, step[field]]).toEqual([field, errors ? errorsOfJson(value as ErrorsJson) : value]);
+    }
   }
 });

@@ -84,6 +84,14 @@ export class Coder {
   }
 }
 
+/** Returns whether a value that was read from a column is encoded, or is a record that contains something encoded. */
+export function isCoded(value: unknown, isRecord: boolean): boolean {
+  // JSON text may be in a record.
+  if (typeof value === 'string') return value.startsWith(MARK) || (isRecord && value.startsWith(JSON_MARK));
+  if (!isRecord || typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some((part) => isCoded(part, isRecord));
+}
+
 const RULE = 'return a string without NUL or half surrogate pairs, and no promise: load keys before';
 
 function isStorable(encoded: unknown): encoded is string {

@@ -141,19 +141,19 @@ function openFields<Table extends Readonly<Record<string, object>>>(table: Table
   };
 }
 
-export const convertStep = record<StepState>(
-  {
-    ...openFields(STEP_FIELDS),
-    active: OPEN,
-    result: (text, by, place) => by.json(text, resultOf, place),
-    items: each((item, by, { sagaId, step }, n) =>
-      by.json(item, itemOf, { sagaId, step: itemKey(step!, n) }),
-    ),
-    wait: convertWait,
-    errors: each(convertAttemptError),
-  },
-  (step, changes) => changeStep(step, changes as StepState),
-);
+const result: Convert<string> = (text, by, place) => by.json(text, resultOf, place);
+
+const STEP: Fields<StepState> = {
+  ...openFields(STEP_FIELDS),
+  active: OPEN,
+  result,
+  items: each((item, by, { sagaId, step }, n) => by.json(item, itemOf, { sagaId, step: itemKey(step!, n) })),
+  wait: convertWait,
+  errors: each(convertAttemptError),
+};
+export const convertStep = record(STEP, (step, changes) => changeStep(step, changes as StepState));
+/** Converts some fields of a step's state. */
+export const convertStepPart = record<Partial<StepState>>(STEP as Fields<Partial<StepState>>);
 
 const convertPendingRollback = record<PendingRollbackState>({ failure: convertFailure, rollbackTo: OPEN });
 
@@ -172,17 +172,17 @@ const convertSteps: Convert<SagaState['steps']> = (steps, by, { sagaId, keys }) 
   return converted;
 };
 
-export const convertState = record<SagaState>(
-  {
-    ...openFields(STATE_PROGRESS),
-    ...{ status: OPEN, heldPhase: OPEN, deadline: OPEN, startsAt: OPEN },
-    failure: convertFailure,
-    steps: convertSteps,
-    pendingRollback: convertPendingRollback,
-    overtaken: convertOvertaken,
-  },
-  (state, changes) => changeState(state, changes as SagaState),
-);
+const STATE: Fields<SagaState> = {
+  ...openFields(STATE_PROGRESS),
+  ...{ status: OPEN, heldPhase: OPEN, deadline: OPEN, startsAt: OPEN },
+  failure: convertFailure,
+  steps: convertSteps,
+  pendingRollback: convertPendingRollback,
+  overtaken: convertOvertaken,
+};
+export const convertState = record(STATE, (state, changes) => changeState(state, changes as SagaState));
+/** Converts some fields of a saga's state. */
+export const convertStatePart = record<Partial<SagaState>>(STATE as Fields<Partial<SagaState>>);
 
 const NEW_SAGA: Fields<NewSaga> = {
   ...{ id: OPEN, fresh: OPEN, name: OPEN, version: OPEN, correlationId: OPEN, priority: OPEN, tags: OPEN },
@@ -235,6 +235,12 @@ const reports: Convert<string, { readonly id: string }> = (text, by, _, { id }) 
   by.json(text, reportOf, id);
 
 export const convertLease = record<HeldLease>({ id: OPEN, epoch: OPEN, reports });
+
+/** Columns of JSON text or of text that a codec encodes as a whole, by their names in the entities of TypeORM. */
+export const WHOLE_COLUMNS = {
+  ...{ input, startedInput: input, result, cancelReason: reason, error: errorText },
+  reports: ((text, by, { sagaId }) => by.json(text, reportOf, sagaId!)) as Convert<string>,
+};
 
 const STORED_SAGA: Fields<StoredSaga> = {
   ...{ id: OPEN, name: OPEN, version: OPEN, graphRevision: OPEN, correlationId: OPEN, priority: OPEN },

@@ -1846,15 +1846,16 @@ BEGIN
   PERFORM saga.call_all(called, since);
 END $function$`,
   },
-  steps_of: {
+  all_steps: {
     folder: 'schema/functions',
     parameters: [],
     values: ['STATE_COLUMN_TYPES', 'NOTED_COLUMNS'],
-    text: `CREATE OR REPLACE FUNCTION saga.steps_of(uuid)
-RETURNS TABLE (name text, :STATE_COLUMN_TYPES, started_at timestamptz,
+    text: `CREATE OR REPLACE FUNCTION saga.all_steps()
+RETURNS TABLE (saga_id uuid, name text, :STATE_COLUMN_TYPES, progress json, started_at timestamptz,
   updated_at timestamptz) LANGUAGE sql STABLE AS $function$
-  SELECT s.name,
+  SELECT s.saga_id, s.name,
     :NOTED_COLUMNS,
+    s.progress,
     s.started_at,
     CASE WHEN n.note IS NULL THEN s.updated_at
       ELSE i.created_at + (CASE n.form WHEN 'number' THEN n.note #>> '{}' WHEN 'array' THEN n.note->>0
@@ -1865,7 +1866,18 @@ RETURNS TABLE (name text, :STATE_COLUMN_TYPES, started_at timestamptz,
   CROSS JOIN LATERAL (
     SELECT of_step.note, json_typeof(of_step.note) AS form,
       CASE json_typeof(of_step.note) WHEN 'array' THEN of_step.note->4 ELSE of_step.note->'repeats' END AS repeats) AS n
-  WHERE i.id = $1
+$function$`,
+  },
+  steps_of: {
+    folder: 'schema/functions',
+    parameters: [],
+    values: ['STATE_COLUMN_TYPES', 'STATE_COLUMNS'],
+    text: `CREATE OR REPLACE FUNCTION saga.steps_of(uuid)
+RETURNS TABLE (name text, :STATE_COLUMN_TYPES, started_at timestamptz,
+  updated_at timestamptz) LANGUAGE sql STABLE AS $function$
+  SELECT s.name, :STATE_COLUMNS, s.started_at, s.updated_at
+  FROM saga.all_steps() s
+  WHERE s.saga_id = $1
   ORDER BY s.started_at, s.name
 $function$`,
   },

@@ -7,7 +7,7 @@ import { shardTables } from './tables/shards.table.js';
 import { functionsIn } from '../sql-texts.js';
 
 /**
- * The statements that create the first tables and functions. Idempotent, so that this module and users' own runs may apply
+ * The statements that create the first tables, functions and the view. Idempotent, so that this module and users' own runs may apply
  * them alike.
  * @param name the schema's name, unquoted
  */
@@ -23,5 +23,6 @@ export const createSagaTables = (name: string): string[] => {
     ...shardTables(schema),
     ...instanceIndexes(schema),
     ...functionsIn('schema/functions', name),
+    `CREATE OR REPLACE VIEW ${schema}.step_state AS SELECT * FROM ${schema}.all_steps()`,
   ];
 };

@@ -1,8 +1,12 @@
 import type { SagaStatus } from '../../../definition/types/saga-status.js';
-import type { LostLease } from '../../../machine/saga-state.js';
-import { columnName, millisecondsOf } from './step-row.js';
+import type { AttemptError } from '../../../definition/types/saga-failure.js';
+import type { LostLease, StepState } from '../../../machine/saga-state.js';
+import { columnName, millisecondsOf, type StepColumnField, type StepProgressField } from './step-row.js';
 
-/** One saga: one row that says where it stands. Table `instance`. */
+/**
+ * One saga: one row that says where it stands. Table `instance`. As an entity of TypeORM (`sagaEntities()`) it is for reading:
+ * `SagaService` changes sagas.
+ */
 export class SagaInstance {
   /** A UUID. */
   id!: string;
@@ -25,9 +29,9 @@ export class SagaInstance {
   step!: string;
   /** The message of the last error, for a look at the row. */
   error!: string | null;
-  /** JSON; SQL NULL: undefined. Encoded, if there is a codec. */
+  /** The value that it was started with. Null: `null`, or there was none. Encoded in the table, if there is a codec. */
   input!: unknown;
-  /** The input that it was started with, if `inputReplaced`. JSON; SQL NULL: undefined. Encoded, if there is a codec. */
+  /** The input that it was started with, if `inputReplaced`. Encoded in the table, if there is a codec. */
   startedInput!: unknown;
   /** An operator has replaced the input. */
   inputReplaced!: boolean;
@@ -113,6 +117,38 @@ export class SagaInstance {
   updatedAt!: Date;
   /** When it ended; null: it has not. */
   finishedAt!: Date | null;
+  /** The steps of the saga, of which something has been recorded, if the relation is loaded. Items of a fan-out are steps, too. */
+  declare steps?: SagaStep[];
+}
+
+/**
+ * One step of one saga, from the first time that something about it was recorded. View `step_state`, which is the table `step`
+ * with the changes that the row of the saga notes. As an entity of TypeORM (`sagaEntities()`) it is for reading.
+ */
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- TypeORM sets all properties, those of the class as well
+export class SagaStep {
+  /** The id of its saga. */
+  sagaId!: string;
+  /** The step's; of an item with its index, as in `ship[3]`. */
+  name!: string;
+  /** The fields that few steps have: of forks, fan-outs, savepoints, limits, sub-sagas and waits. */
+  progress!: Partial<Pick<StepState, StepProgressField>> | null;
+  /** When something about it was first recorded. */
+  startedAt!: Date;
+  /** When something about it was last recorded. */
+  updatedAt!: Date;
+  /** The saga of the step, if the relation is loaded. */
+  declare saga?: SagaInstance;
+}
+
+/** The other columns have the values of the step's state. */
+export interface SagaStep extends Pick<StepState, Exclude<StepColumnField, 'retryAt' | 'result' | 'errors'>> {
+  /** When it is tried again, or its delay is over. */
+  retryAt: Date | null;
+  /** The value that it returned. Null: `null`, or it returned nothing. Encoded in the table, if there is a codec. */
+  result: unknown;
+  /** The last few failed attempts, oldest first. Null: none has failed. */
+  errors: AttemptError[] | null;
 }
 
 /** A column of the table of sagas. */
@@ -206,11 +242,12 @@ export const SAGA_COLUMNS = {
   error: { type: 'text', isCheckpointed: true, isPrivate: true },
   failure: { type: 'json', isRead: true, isCheckpointed: true, isPrivate: true },
 } as const satisfies {
-  readonly [Field in keyof SagaInstance]: SagaColumn &
+  readonly [Field in SagaField]: SagaColumn &
     (null extends SagaInstance[Field] ? { constraint?: undefined } : { constraint: string });
 };
 
-export type SagaField = keyof SagaInstance;
+/** The fields that are columns. */
+export type SagaField = Exclude<keyof SagaInstance, 'steps'>;
 /** The fields that have such a property in `SAGA_COLUMNS`. */
 export type SagaFieldWith<Property> = {
   [Field in SagaField]: (typeof SAGA_COLUMNS)[Field] extends Property ? Field : never;

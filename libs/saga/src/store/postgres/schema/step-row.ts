@@ -81,36 +81,5 @@ export function columnName(field: string): string {
   return field === 'unknown' ? '"unknown"' : field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/**
- * One step of one saga, from the first time that something about it was recorded; without what the saga's row notes of it.
- * Table `step`.
- */
-// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- TypeORM sets all properties, those of the class as well
-export class SagaStep {
-  /** The id of its saga. */
-  sagaId!: string;
-  /** The step's; of an item with its index, as in `ship[3]`. */
-  name!: string;
-  /** The fields that few steps have: of forks, fan-outs, savepoints, limits, sub-sagas and waits. */
-  progress!: Partial<Pick<StepState, StepProgressField>> | null;
-  /** When something about it was first recorded. */
-  startedAt!: Date;
-  /** When something about it was last recorded. */
-  updatedAt!: Date;
-}
-
-/** The other columns have the values of the step's state. */
-export interface SagaStep extends Pick<StepState, Exclude<StepColumnField, 'retryAt' | 'result' | 'errors'>> {
-  /** When it is tried again, or its delay is over. */
-  retryAt: Date | null;
-  /** SQL NULL: it returned nothing. */
-  result: unknown;
-  /**
-   * The last few failed attempts, oldest first. `frames` is the stack without its first line; an error that is the one before
-   * it is its attempt and its time only.
-   */
-  errors: object[] | null;
-}
-
 /** The state of a step of which nothing is known yet, whose fields a reader fills in. */
 export type StepInMaking = { -readonly [Name in keyof StepState]: unknown };

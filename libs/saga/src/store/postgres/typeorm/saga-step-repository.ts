@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { SagaStep } from '../schema/step-row.js';
+import { SagaStep } from '../schema/saga-row.js';
 import type { SagaSteps } from '../step-statements.js';
 
 type Arguments<Name extends keyof SagaSteps> = Parameters<SagaSteps[Name]>;

@@ -12,6 +12,7 @@ import type {
   StatementLogger,
 } from '../connection/saga-database.js';
 import { TransactionWatch } from '../connection/transaction-watch.js';
+import { SagaInstance, SagaStep } from '../schema/saga-row.js';
 import type { SagaTables } from '../saga-tables.js';
 import { sagaInstanceRepository } from './saga-instance-repository.js';
 import { sagaStepRepository } from './saga-step-repository.js';
@@ -55,6 +56,24 @@ export class TypeOrmDatabase implements SagaDatabase<EntityManager> {
     return manager.queryRunner?.isTransactionActive ? undefined : (work) => manager.transaction(work);
   }
 
+  /**
+   * Requires that relations of the application's entities to those of sagas make no foreign keys: such a key
+   * keeps retention from deleting sagas.
+   * @throws SagaConfigurationError if `synchronize` or `migration:generate` would make one
+   */
+  requireSchema(): void {
+    const keys = this.application.entityMetadatas.flatMap(({ foreignKeys }) => foreignKeys);
+    const key = keys.find(({ referencedEntityMetadata: { target } }) => OURS.has(target));
+    if (!key) return;
+    const { entityMetadata, referencedEntityMetadata, columns } = key;
+    const property = columns[0]?.relationMetadata?.propertyName ?? key.columnNames.join(', ');
+    throw new SagaConfigurationError(
+      `${entityMetadata.name}.${property} makes a foreign key to the table of ${referencedEntityMetadata.name}, which keeps ` +
+        `sagas from being deleted. Add createForeignKeyConstraints: false to the options of this relation, and drop the ` +
+        `constraint if it was created.`,
+    );
+  }
+
   managerOf(transaction: EntityManager): EntityManager {
     return transaction;
   }
@@ -63,6 +82,8 @@ export class TypeOrmDatabase implements SagaDatabase<EntityManager> {
     return queryFailed(text, error);
   }
 }
+
+const OURS: ReadonlySet<unknown> = new Set([SagaInstance, SagaStep]);
 
 const TRANSACTION_FIX = 'Give the EntityManager of dataSource.transaction(async (manager) => …).';
 
