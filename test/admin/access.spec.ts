@@ -98,7 +98,7 @@ describe('access requires an explicit setting', () => {
     const id = '00000000-0000-7000-8000-000000000000';
     for (const path of ['', asset, '/api/sagas', '/api/definitions', '/api/context', `/api/sagas/${id}`])
       expect([path, (await client.get(path)).status]).toEqual([path, 401]);
-    for (const action of ['cancel', 'abort', 'retry', 'skip', 'signal', 'approve'])
+    for (const action of ['cancel', 'abort', 'retry', 'resolve', 'signal', 'approve'])
       expect((await client.post(`/api/sagas/${id}/${action}`)).status).toBe(401);
     expect((await client.post('/api/bulk')).status).toBe(401);
     expect((await known.get('/api/sagas')).status).toBe(200);
@@ -183,8 +183,9 @@ describe('authorize', () => {
     expect((await client.post(`${path}/retry`, { by: 'ann' })).status).toBe(409);
   });
 
-  test('offers no way around an approval, and refuses each', async () => {
-    const { sagas, client } = await apps.start({ sagas: [Transfer] });
+  test('offers no way around an approval to those who may not approve, and refuses each', async () => {
+    const mayAct = ({ kind }: AdminAction) => kind !== 'approve';
+    const { sagas, client } = await apps.start({ sagas: [Transfer], admin: { authorize: mayAct } });
     const { id } = await sagas.start(Transfer, {});
     const path = `/api/sagas/${id}`;
     const offered = async (status: string) => {
@@ -194,13 +195,38 @@ describe('authorize', () => {
       const { actions } = (await client.get(path)).body as { actions: { kind: string; steps?: string[] }[] };
       return actions.filter(({ steps }) => steps?.includes('allow')).map(({ kind }) => kind);
     };
-    expect(await offered('running')).toEqual(['approve', 'reject', 'reschedule']);
-    const completed = await client.post(`${path}/complete`, { step: 'allow', by: 'ann' });
-    expect([completed.status, completed.body.code]).toEqual([409, 'SAGA_STATE']);
+    expect(await offered('running')).toEqual(['reject', 'reschedule']);
+    const resolved = await client.post(`${path}/resolve`, { step: 'allow', by: 'ann' });
+    expect([resolved.status, resolved.body.code]).toEqual([403, 'SAGA_ADMIN_FORBIDDEN']);
     await client.post(`${path}/reject`, { step: 'allow', by: 'ann' });
     expect(await offered('suspended')).toEqual(['retry']);
-    const skipped = await client.post(`${path}/skip`, { step: 'allow', by: 'ann' });
-    expect([skipped.status, skipped.body.code]).toEqual([409, 'SAGA_STATE']);
+    const failed = await client.post(`${path}/resolve`, { step: 'allow', by: 'ann' });
+    expect([failed.status, failed.body.code]).toEqual([409, 'SAGA_STATE']);
+  });
+
+  test('takes the right to approve, and no other, to resolve an approval, and approves it so', async () => {
+    const asked: AdminAction[] = [];
+    const mayAct = (action: AdminAction) => {
+      if (action.kind !== 'look') asked.push(action);
+      return action.kind === 'look' || action.kind === 'approve';
+    };
+    const { sagas, operations, client } = await apps.start({
+      sagas: [Transfer],
+      admin: { authorize: mayAct },
+    });
+    const { id } = await sagas.start(Transfer, {});
+    const path = `/api/sagas/${id}`;
+    await until(async () => (await sagas.get(id)).waitingFor?.kind === 'approval');
+    const nobody = await client.post(`${path}/resolve`, { step: 'allow' });
+    expect([nobody.status, nobody.body.code]).toEqual([400, 'SAGA_VALIDATION']);
+    asked.length = 0;
+    const answer = await client.post(`${path}/resolve`, { step: 'allow', by: 'ann', reason: 'checked' });
+    expect(answer.body).toEqual({ done: true });
+    expect(asked).toMatchObject([{ kind: 'approve', saga: 'transfer', id, step: 'allow' }]);
+    expect((await sagas.wait(id)).status).toBe('completed');
+    expect(await operations.history(id)).toMatchObject([{ action: 'approve', by: 'ann', reason: 'checked' }]);
+    const again = await client.post(`${path}/resolve`, { step: 'allow', by: 'ann' });
+    expect([again.status, asked.at(-1)?.kind]).toEqual([403, 'resolve']);
   });
 });
 

@@ -86,7 +86,7 @@ inBrowser('an operator who cannot see well, or who uses a screen reader', () => 
       ['overview', '#/overview?hours=1&saga=place-order'],
       ['definitions', '#/definitions/place-order@1'],
       ['dialog: retry', `#/saga/${stuck}`, dialog('Retry')],
-      ['dialog: skip', `#/saga/${stuck}`, dialog('Skip…')],
+      ['dialog: resolve', `#/saga/${stuck}`, dialog('Resolve…')],
       ['dialog: abort', `#/saga/${stuck}`, dialog('Abort…')],
       ['dialog: cancel', `#/saga/${waiting.id}`, dialog('Cancel…')],
       ['dialog: signal', `#/saga/${waiting.id}`, dialog('Signal…')],

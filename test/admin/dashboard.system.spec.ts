@@ -207,20 +207,20 @@ inBrowser('an operator who has only the dashboard', () => {
     expect(wrongs).toEqual([]);
   });
 
-  test('reads which compensation failed, in the list and when it is skipped', async () => {
+  test('reads which compensation failed, in the list and when it is resolved', async () => {
     const { sagas, url } = await apps.start({ ...SHOP, admin: { operator: () => 'ada' } });
     const id = await stuckOrder(sagas);
     const { page, wrongs } = await browser.visit(`${url}/sagas`);
     await page.getByRole('cell', { name: 'compensation releaseStock (of reserveStock)' }).waitFor();
     await page.getByRole('link', { name: 'order-1234' }).click();
-    await page.getByRole('button', { name: 'Skip…' }).click();
+    await page.getByRole('button', { name: 'Resolve…' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('Mark this compensation as completed manually?').waitFor();
+    await dialog.getByText('Mark this compensation as done elsewhere?').waitFor();
     expect(await dialog.getByLabel('Compensation').textContent()).toBe('releaseStock (of reserveStock)');
     // A compensation has no result.
     expect(await dialog.getByLabel('Result').count()).toBe(0);
     await dialog.getByLabel('Reason').fill('put back on the shelf');
-    await dialog.getByRole('button', { name: 'Skip' }).click();
+    await dialog.getByRole('button', { name: 'Resolve' }).click();
     await page.getByText('It was compensated').waitFor();
     expect((await sagas.get(id)).status).toBe('compensated');
     expect(wrongs).toEqual([]);
@@ -231,12 +231,12 @@ inBrowser('an operator who has only the dashboard', () => {
     const handle = await sagas.start(SuspendedSaga, {});
     await handle.outcome();
     const { page, wrongs } = await browser.visit(`${url}/sagas#/saga/${handle.id}`);
-    await page.getByRole('button', { name: 'Skip…' }).click();
+    await page.getByRole('button', { name: 'Resolve…' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('Mark this step as completed manually?').waitFor();
+    await dialog.getByText('Mark this step as done elsewhere?').waitFor();
     await dialog.getByLabel('Result').fill('{"paid": 20}');
     await dialog.getByLabel('Reason').fill('paid in cash');
-    await dialog.getByRole('button', { name: 'Skip' }).click();
+    await dialog.getByRole('button', { name: 'Resolve' }).click();
     await page.getByText('It completed').waitFor();
     expect((await sagas.wait(handle.id)).results).toEqual({ pay: { paid: 20 } });
     expect(wrongs).toEqual([]);

@@ -96,7 +96,7 @@ describe('the read endpoints', () => {
     expect((body as Shown).steps.map(({ name }) => name)).toEqual(['reserve', 'charge', 'ship']);
     expect(body.actions).toEqual([
       { kind: 'retry', steps: ['charge'] },
-      { kind: 'skip', steps: ['charge'] },
+      { kind: 'resolve', steps: ['charge'] },
       { kind: 'abort' },
     ]);
     const graph = await client.get(`/api/sagas/${order.id}/graph`);
@@ -131,7 +131,7 @@ describe('the read endpoints', () => {
 });
 
 describe('the actions of operators', () => {
-  test('retry and skip free a stuck saga', async () => {
+  test('retry and resolve free a stuck saga', async () => {
     const scene = new OrderScene();
     scene.failing = ['ship', 'refund'];
     const { sagas, client } = await apps.start({ sagas: [scene.saga] });
@@ -140,8 +140,11 @@ describe('the actions of operators', () => {
     await order.outcome();
     expect((await client.post(`/api/sagas/${order.id}/retry`)).body).toEqual({ done: true });
     await order.outcome();
-    const skipped = await client.post(`/api/sagas/${order.id}/skip`, { step: 'charge', reason: 'manual' });
-    expect([skipped.status, skipped.body]).toEqual([200, { done: true }]);
+    const resolved = await client.post(`/api/sagas/${order.id}/resolve`, {
+      step: 'charge',
+      reason: 'manual',
+    });
+    expect([resolved.status, resolved.body]).toEqual([200, { done: true }]);
     expect((await order.outcome()).status).toBe('compensated');
   });
 
@@ -168,7 +171,7 @@ describe('the actions of operators', () => {
     expect(await actions()).toContain('cancel');
     booked.open();
     await paying.opened;
-    expect(await actions()).toEqual(['pause', 'complete', 'abandon', 'abort']);
+    expect(await actions()).toEqual(['pause', 'resolve', 'abandon', 'abort']);
     expect((await client.post(`/api/sagas/${id}/cancel`, { reason: 'called' })).status).toBe(409);
     paid.open();
     expect((await outcome()).status).toBe('compensated');
@@ -281,7 +284,7 @@ describe('actions of operators are recorded, and a missing saga rejects them', (
     const some = { ...all, dryRun: false, limit: 1 };
     expect((await client.post('/api/bulk', some)).body).toMatchObject({ matched: 1, done: 1, more: true });
     for (const wrong of [
-      { ...all, action: 'skip' },
+      { ...all, action: 'resolve' },
       { ...all, filter: {} },
       { ...all, limit: 1_001 },
       { ...all, filter: { saga: 'waiting', id: 'x' } },
@@ -322,8 +325,8 @@ describe('refusals state the problem by status and by a stable code', () => {
 
   test.each<[string, string, unknown, number, string]>([
     ['what the state does not allow', 'undo', {}, 409, 'SAGA_STATE'],
-    ['a step that does not stand', 'skip', { step: 'allow' }, 409, 'SAGA_STATE'],
-    ['no step', 'skip', {}, 400, 'SAGA_VALIDATION'],
+    ['a step that does not stand', 'resolve', { step: 'nowhere' }, 409, 'SAGA_STATE'],
+    ['no step', 'resolve', {}, 400, 'SAGA_VALIDATION'],
     ['a signal that no step waits for', 'signal', { signal: 5 }, 400, 'SAGA_VALIDATION'],
     ['a decision without an author', 'approve', { step: 'allow' }, 400, 'SAGA_VALIDATION'],
     ['a field that there is not', 'cancel', { why: 'typo' }, 400, 'SAGA_VALIDATION'],

@@ -23,7 +23,18 @@ class Locked {
 
 const apps = AdminApps.onOwnDatabase();
 const GETS = ['', '/history', '/rollback', '/graph'];
-const POSTS = ['cancel', 'abort', 'undo', 'pause', 'resume', 'retry', 'skip', 'signal', 'approve', 'reject'];
+const POSTS = [
+  'cancel',
+  'abort',
+  'undo',
+  'pause',
+  'resume',
+  'retry',
+  'resolve',
+  'signal',
+  'approve',
+  'reject',
+];
 
 /** Every answer that a caller gets about an id. */
 async function answersOf(url: string, id: string, body: object) {
@@ -87,13 +98,13 @@ test('the history shows what calls were given, but for what is redacted', async 
   await outcome();
   await app.operations.retry(id, { by: 'ann', input: { amount: 1, card: '4111' } });
   await app.sagas.wait(id);
-  await app.operations.skip(id, 'act', { by: 'ann', result: { amount: 2, card: '4111' } });
+  await app.operations.resolve(id, 'act', { by: 'ann', result: { amount: 2, card: '4111' } });
   const answer = await fetch(`${app.url}/sagas/api/sagas/${id}/history`);
   const text = await answer.text();
   expect(text).not.toContain('4111');
   expect(JSON.parse(text)).toMatchObject([
     { action: 'retry', input: { amount: 1 } },
-    { action: 'skip', result: { amount: 2 } },
+    { action: 'resolve', result: { amount: 2 } },
   ]);
 });
 

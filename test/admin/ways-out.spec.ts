@@ -38,7 +38,7 @@ describe('an attempt that hangs', () => {
     const { sagas, operations, id, outcome, actions, post } = await started({});
     expect(await actions()).toEqual(
       expect.arrayContaining([
-        { kind: 'complete', steps: ['pay'] },
+        { kind: 'resolve', steps: ['pay'] },
         { kind: 'abandon', steps: ['pay'] },
       ]),
     );
@@ -65,7 +65,7 @@ describe('an attempt that hangs', () => {
 
   test('can be taken as done elsewhere, with its result', async () => {
     const { outcome, post } = await started({});
-    expect((await post('complete', { step: 'pay', result: 'cash' })).body).toEqual({ done: true });
+    expect((await post('resolve', { step: 'pay', result: 'cash' })).body).toEqual({ done: true });
     expect((await outcome()).results).toEqual({ pay: 'cash' });
   });
 
@@ -79,8 +79,8 @@ describe('an attempt that hangs', () => {
   test.each([
     ['abandon', { step: 'ship' }, 409, 'SAGA_STATE'],
     ['abandon', { step: 'pay', force: 'yes' }, 400, 'SAGA_VALIDATION'],
-    ['complete', { step: 'ship' }, 409, 'SAGA_STATE'],
-    ['complete', { step: 'pay', resul: 1 }, 400, 'SAGA_VALIDATION'],
+    ['resolve', { step: 'ship' }, 409, 'SAGA_STATE'],
+    ['resolve', { step: 'pay', resul: 1 }, 400, 'SAGA_VALIDATION'],
     ['retryNow', {}, 409, 'SAGA_STATE'],
     ['retry', { now: 1 }, 400, 'SAGA_VALIDATION'],
   ])('is left alone by %s with %j', async (action, body, status, code) => {

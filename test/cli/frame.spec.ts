@@ -29,7 +29,7 @@ const COMMANDS = [
     'abort',
     'undo',
   ],
-  ...['pause', 'resume', 'retry', 'skip', 'diagram', 'graph diff', 'migrate', 'postgres'],
+  ...['pause', 'resume', 'retry', 'resolve', 'diagram', 'graph diff', 'migrate', 'postgres'],
 ];
 
 describe('saga --help', () => {
@@ -62,8 +62,8 @@ describe('an invalid saga command ends with 2, and prints the cause in one line'
     ['half of a command', ['graph', 'dif'], /did you mean 'graph diff'\?/],
     [
       'an operand that is missing',
-      ['skip', 'a'],
-      /Give <step>\nUsage: saga skip <target> <step> \[options\]\n$/,
+      ['resolve', 'a'],
+      /Give <step>\nUsage: saga resolve <target> <step> \[options\]\n$/,
     ],
     ['an unknown option', ['list', '--sagas', 'x'], /Unknown option '--sagas'/],
     ['a limit of none', ['list', '--limit', '0'], /--limit is 0/],

@@ -40,7 +40,7 @@ describe('in a terminal', () => {
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const meanwhile = await typed(`abort ${id}`, 'y', {
       ask: async () => {
-        await operations.skip(id, 'reserve');
+        await operations.resolve(id, 'reserve');
         await sagas.wait(id);
         return 'y';
       },

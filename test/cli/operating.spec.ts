@@ -115,7 +115,7 @@ describe('saga retry', () => {
     const { sagas } = await shop(apps);
     const { id, outcome } = await sagas.start(Transfer, { sku: 'cup', failing: ['tell'] });
     expect((await outcome()).status).toBe('suspended');
-    expect((await run('skip', id, 'tell', '--result', '"manual"', '--yes')).code).toBe(0);
+    expect((await run('resolve', id, 'tell', '--result', '"manual"', '--yes')).code).toBe(0);
     const waitingFor = await until(async () => {
       const { waitingFor: now } = await sagas.get(id);
       return now?.kind === 'signal' ? now : undefined;
@@ -144,14 +144,14 @@ describe('saga retry', () => {
   });
 });
 
-describe('saga skip', () => {
-  test('marks a compensation that failed permanently as completed manually', async () => {
+describe('saga resolve', () => {
+  test('marks a compensation that failed permanently as done elsewhere', async () => {
     const { sagas } = await shop(apps);
     const id = await order(sagas, 'order-1', 'ship', 'release');
-    const wrong = await run('skip', id, 'charge', '--yes');
+    const wrong = await run('resolve', id, 'charge', '--yes');
     expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining('stuck at: reserve')]);
-    expect((await run('skip', id, 'reserve', '--yes')).out).toBe(
-      `Marked 'reserve' of ${id} as completed manually\n`,
+    expect((await run('resolve', id, 'reserve', '--yes')).out).toBe(
+      `Marked 'reserve' of ${id} as done elsewhere\n`,
     );
     expect((await sagas.wait(id)).status).toBe('compensated');
   });

@@ -45,22 +45,22 @@ test('saga abandon abandons an attempt, and saga retry-now makes the next one at
   ]);
 });
 
-test('saga complete takes a running step as done, and saga cancel --unless-begun heeds it', async () => {
+test('saga resolve takes a running step as done, and saga cancel --unless-begun heeds it', async () => {
   const { outcome } = await hanging('b');
   const refused = await run('cancel hanging/b --unless-begun pay --yes');
   expect([refused.code, refused.error]).toEqual([
     1,
     expect.stringContaining("may have begun its step 'pay'"),
   ]);
-  const wrong = await run('complete hanging/b ship --yes');
+  const wrong = await run('resolve hanging/b ship --yes');
   expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining('It could be: pay')]);
-  const done = await run('complete hanging/b pay --yes --result', '"cash"');
-  expect([done.code, done.out]).toEqual([0, "Marked 'pay' of hanging/b as completed\n"]);
+  const done = await run('resolve hanging/b pay --yes --result', '"cash"');
+  expect([done.code, done.out]).toEqual([0, "Marked 'pay' of hanging/b as done elsewhere\n"]);
   expect((await outcome()).results).toEqual({ pay: 'cash' });
 });
 
-test('saga complete and abandon do nothing without a terminal and without --yes', async () => {
+test('saga resolve and abandon do nothing without a terminal and without --yes', async () => {
   await hanging('c');
-  for (const call of ['complete', 'abandon']) expect((await run(`${call} hanging/c pay`)).code).not.toBe(0);
+  for (const call of ['resolve', 'abandon']) expect((await run(`${call} hanging/c pay`)).code).not.toBe(0);
   expect(calls).toEqual(['pay 1']);
 });

@@ -32,7 +32,7 @@ export function describeOperations(subject: () => StoreSubject): void {
       const { id } = await started(store);
       const [first, second] = [
         operationOf({ by: 'ann "a"', reason: "it's\nlate", step: 'ship[3]', newInput: true }),
-        operationOf({ action: 'skip', proposed: true, given: '{"b": 1e400, "a":[1.0]}' }),
+        operationOf({ action: 'resolve', proposed: true, given: '{"b": 1e400, "a":[1.0]}' }),
       ];
       await edit(id, { state: stateOf('paused'), due: false, step: '', operation: first });
       const edited = await edit(id, { proposal: true, operation: second });
@@ -83,7 +83,7 @@ export function describeOperations(subject: () => StoreSubject): void {
         approval('bob'),
         // A decision on another step decides nothing about this one.
         approval('eve', { step: 'pay', proposed: false }),
-        operationOf({ action: 'skip', step: 'ship', by: 'ann', proposed: true, revision: checkpoints }),
+        operationOf({ action: 'resolve', step: 'ship', by: 'ann', proposed: true, revision: checkpoints }),
       ];
       const pauses = Array.from({ length: RECENT_OPERATIONS }, () => operationOf({ action: 'pause' }));
       const keep = async (operations: readonly Operation[]) => {

@@ -61,7 +61,7 @@ const TARGET_CALLS: Record<string, Call> = {
   abort: ({ operations }, value) => operations.abort(value),
   undo: ({ operations }, value) => operations.undo(value),
   retry: ({ operations }, value) => operations.retry(value),
-  skip: ({ operations }, value) => operations.skip(value, 'act'),
+  resolve: ({ operations }, value) => operations.resolve(value, 'act'),
   previewRollback: ({ operations }, value) => operations.previewRollback(value),
   'get by correlation id': ({ sagas }, value) => sagas.get({ saga: Order, correlationId: value }),
   'get by saga': ({ sagas }, value) => sagas.get({ saga: value, correlationId: 'x' }),
@@ -99,9 +99,9 @@ const OTHER_CALLS: Record<string, Call> = {
   'reason of undo': ({ operations }, value, id) => operations.undo(id, { reason: value }),
   'options of retry': ({ operations }, value, id) => operations.retry(id, value),
   'step of retry': ({ operations }, value, id) => operations.retry(id, { step: value }),
-  'step of skip': ({ operations }, value, id) => operations.skip(id, value),
-  'options of skip': ({ operations }, value, id) => operations.skip(id, 'act', value),
-  'reason of skip': ({ operations }, value, id) => operations.skip(id, 'act', { reason: value }),
+  'step of resolve': ({ operations }, value, id) => operations.resolve(id, value),
+  'options of resolve': ({ operations }, value, id) => operations.resolve(id, 'act', value),
+  'reason of resolve': ({ operations }, value, id) => operations.resolve(id, 'act', { reason: value }),
 };
 
 /** A duration that is one would be waited for. */

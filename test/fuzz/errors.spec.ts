@@ -129,14 +129,14 @@ describe('whatever is thrown', () => {
     });
   });
 
-  test('by a compensation leaves its saga to an operator, who can read the error and skip the step', async () => {
+  test('by a compensation leaves its saga to an operator, who can read the error and resolve the step', async () => {
     const { sagas, operations } = await apps.start({ sagas: [FailBack, Neighbour] });
     const snapshots = await settled(sagas, (input) => sagas.start(FailBack, input));
     snapshots.forEach((snapshot, n) => {
       expect(snapshot).toMatchObject({ status: 'stuck', waitingFor: { kind: 'person', steps: ['act'] } });
       expect(errorsOf(snapshot, 'act')).toMatchObject([kept(cases[n]!), kept(cases[n]!)]);
     });
-    await Promise.all(snapshots.map(({ id }) => operations.skip(id, 'act')));
+    await Promise.all(snapshots.map(({ id }) => operations.resolve(id, 'act')));
     const outcomes = await Promise.all(snapshots.map(({ id }) => sagas.wait(id, IN_TIME)));
     expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(['compensated']));
   });

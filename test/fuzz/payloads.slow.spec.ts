@@ -205,8 +205,8 @@ test('what an operator gives is used exactly, or refused by its path, and the sa
   };
   const skipped = async (n: number) => {
     const id = await halted();
-    const error = await tried(operations.skip(id, 'act', { result: cases[n]!.value }));
-    if (error) await operations.skip(id, 'act', { result: 'sound' });
+    const error = await tried(operations.resolve(id, 'act', { result: cases[n]!.value }));
+    if (error) await operations.resolve(id, 'act', { result: 'sound' });
     return { error, results: (await sagas.wait(id, IN_TIME)).results };
   };
   const judge =

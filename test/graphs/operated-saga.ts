@@ -55,7 +55,7 @@ export class OperatedSaga extends LockstepSaga {
       if (move.kind === 'abort') return this.abort().then(() => true);
       if (move.kind === 'retry') return this.retry().then(() => true);
       if (move.kind === 'retry one' && step !== undefined) return this.retry(step).then(() => true);
-      if (move.kind === 'skip one' && step !== undefined) return this.skip(step).then(() => true);
+      if (move.kind === 'resolve one' && step !== undefined) return this.resolve(step).then(() => true);
     }
     return false;
   }
@@ -110,15 +110,18 @@ export class OperatedSaga extends LockstepSaga {
     if (!this.takesEffect({ type: 'retried', step })) throw new Error(`retry of ${step} is accepted`);
   }
 
-  private async skip(key: string): Promise<void> {
-    const refusal = await codeOf(this.services().operations.skip(this.id, key, { result: 'manual' }));
+  private async resolve(key: string): Promise<void> {
+    const refusal = await codeOf(this.services().operations.resolve(this.id, key, { result: 'manual' }));
     if (this.isUnapproved(key)) {
-      if (refusal !== 'SAGA_STATE') throw new Error(`skip of the approval ${key}: ${refusal}`);
+      // One that is open would be approved, by an operator who gives a name.
+      const isOpen = ['pending', 'waiting'].includes(stepState(this.state, key).status);
+      if (refusal !== (isOpen ? 'SAGA_VALIDATION' : 'SAGA_STATE'))
+        throw new Error(`resolve of the approval ${key}: ${refusal}`);
       return;
     }
-    if (refusal !== undefined) throw new Error(`skip of ${key}: ${refusal}`);
-    const isAccepted = this.takesEffect({ type: 'operator-skipped', step: key, result: '"manual"' });
-    if (!isAccepted) throw new Error(`skip of ${key} is accepted`);
+    if (refusal !== undefined) throw new Error(`resolve of ${key}: ${refusal}`);
+    const isAccepted = this.takesEffect({ type: 'operator-resolved', step: key, result: '"manual"' });
+    if (!isAccepted) throw new Error(`resolve of ${key} is accepted`);
     const undone = stepState(this.state, key).status === 'compensated';
     const { round } = stepState(this.state, key.replace(/\[.*/, ''));
     // Before it is recorded, as it is known by then.
@@ -156,7 +159,7 @@ export class OperatedSaga extends LockstepSaga {
     const { planned, inProgress, at } = this.preview;
     const since = this.entries.slice(at);
     // Steps that failed permanently are compensated only on request. A lost worker leaves more to compensate.
-    const others: SagaEvent['type'][] = ['retried', 'operator-skipped', 'taken-over', 'interrupted'];
+    const others: SagaEvent['type'][] = ['retried', 'operator-resolved', 'taken-over', 'interrupted'];
     if (since.some((entry) => entry.type === 'event' && others.includes(entry.event.type))) return undefined;
     const ran = since.flatMap((entry) => {
       if (entry.type !== 'started' || entry.attempt.kind !== 'compensate') return [];

@@ -49,14 +49,14 @@ export const WAY_OUT_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
-    name: 'leave a step that waits for its delay, or its signal, out of reach of complete()',
+    name: 'leave a step that waits for its delay, or its signal, out of reach of resolve()',
     find: "if (step.status === 'waiting' && !awaitsChild(step) && !isDropped(stepState(live, stepOfKey(key))))",
     replace:
       "if (step.status !== 'waiting' && !awaitsChild(step) && !isDropped(stepState(live, stepOfKey(key))))",
     killers: [specs('operate/ways-out'), specs('way-out.properties')],
   },
   {
-    name: 'skip the wait for a rate limit, or a delay, with retry({ now })',
+    name: 'skip the wait for a rate limit, or a delay, with retryNow()',
     find: "return status === 'compensating' || (status === 'waiting' && failures > 0);",
     replace: "return status === 'compensating' || status === 'waiting';",
     killers: [specs('way-out-edits'), specs('graph.properties')],

@@ -171,10 +171,9 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         args: [target(), { ...operator, step: 'act' }],
         run: operation('retryNow'),
       },
-      'SagaOperations.skip': { args: [target(), 'act', { ...operator, result: {} }], run: operation('skip') },
-      'SagaOperations.complete': {
+      'SagaOperations.resolve': {
         args: [target(), 'act', { ...operator, result: {}, force: true }],
-        run: operation('complete'),
+        run: operation('resolve'),
       },
       'SagaOperations.abandon': {
         args: [target(), 'act', { ...operator, force: true }],
@@ -271,7 +270,7 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
       'SagaModule.forRoot': {
         args: [
           {
-            ...{ ...policies, worker: { concurrency: 1 }, approvals: { skip: 2 } },
+            ...{ ...policies, worker: { concurrency: 1 }, approvals: { resolve: 2 } },
             ambient: { tags: () => undefined },
           },
         ],

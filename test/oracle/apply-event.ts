@@ -115,8 +115,8 @@ class Happening extends SlotHappenings {
         return this.retried(event.step, tookEffect);
       case 'rescheduled':
         return this.rescheduled(event);
-      case 'operator-skipped':
-        return this.skippedByHand(event, tookEffect);
+      case 'operator-resolved':
+        return this.resolvedByOperator(event, tookEffect);
       case 'undone':
         return this.undone();
       case 'child-started':
@@ -375,7 +375,10 @@ class Happening extends SlotHappenings {
     this.completeFanOut(node);
   }
 
-  private skippedByHand({ step: key, result }: EventOf<'operator-skipped'>, tookEffect: boolean): Book[] {
+  private resolvedByOperator(
+    { step: key, result }: EventOf<'operator-resolved'>,
+    tookEffect: boolean,
+  ): Book[] {
     const { book, rules } = this;
     if (!tookEffect || (book.mode !== 'stuck' && book.mode !== 'suspended')) return [book];
     const node = this.relations.node(key);

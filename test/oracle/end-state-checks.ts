@@ -18,7 +18,7 @@ export const LASTING = [
   'is undone as it was planned to be',
 ] as const;
 
-/** More calls than an operator needs who retries and then skips the steps that failed again. */
+/** More calls than an operator needs who retries and then resolves the steps that failed again. */
 const CALLS = 60;
 /**
  * The number of moments at which stray events are tried, besides the first at which the saga needs an
@@ -106,7 +106,7 @@ function brought(saga: RandomGraph, from: SagaState): string | undefined {
     const event: SagaEvent =
       call % 2 === 0 || key === undefined
         ? { type: 'retried' }
-        : { type: 'operator-skipped', step: key, result: '1' };
+        : { type: 'operator-resolved', step: key, result: '1' };
     const called = evolve(saga.graph, state, event);
     if (called === state) continue;
     const play = playGraph({ ...saga, moves: [] }, called);
@@ -224,7 +224,7 @@ function strayOfChildren({ status, steps }: SagaState, step: string): SagaEvent[
   const goesOn = phase === 'running' || phase === 'cancelling' || phase === 'undoing';
   if (isHeld || !goesOn) stray.push(...ends.map((end) => ({ ...end, child: id })));
   if (goesOn) stray.push({ type: 'step-started', step }, { type: 'condition-false', step });
-  if (isHeld && goesOn) stray.push({ type: 'operator-skipped', step, result: '"manual"' });
+  if (isHeld && goesOn) stray.push({ type: 'operator-resolved', step, result: '"manual"' });
   if (phase !== 'running') stray.push({ type: 'child-cancelling', step, child: id });
   if (!active) stray.push({ type: 'child-undoing', step, child: id });
   return stray;

@@ -12,8 +12,8 @@ export function operatorEvent(graph: SagaGraph, state: SagaState, move: Move): S
   const step = picked(namedSteps(graph, state), move);
   if (kind === 'retry') return { type: 'retried' };
   if (kind === 'retry one' && step !== undefined) return { type: 'retried', step };
-  if (kind === 'skip one' && step !== undefined)
-    return { type: 'operator-skipped', step, result: '"manual"' };
+  if (kind === 'resolve one' && step !== undefined)
+    return { type: 'operator-resolved', step, result: '"manual"' };
   if (kind === 'cancel') return { type: 'cancelled' };
   return kind === 'abort' ? { type: 'aborted' } : undefined;
 }

@@ -284,7 +284,7 @@ export class ModelSaga implements Play {
     if (isTerminal(this.state.status)) this.letGo();
   }
 
-  skip(event: EventOf<'operator-skipped'>): void {
+  resolve(event: EventOf<'operator-resolved'>): void {
     const before = this.state;
     const key = event.step;
     this.apply(event);

@@ -191,7 +191,7 @@ class GraphPlayer {
     for (let move = this.script.shift(); move; move = this.script.shift()) {
       const before = this.model.state;
       const event = operatorEvent(this.graph, before, move);
-      if (event?.type === 'operator-skipped') this.model.skip(event);
+      if (event?.type === 'operator-resolved') this.model.resolve(event);
       else if (event) this.model.edit(event);
       if (this.model.state !== before) return true;
     }

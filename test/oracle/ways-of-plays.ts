@@ -156,7 +156,7 @@ function asksOf(graph: SagaGraph, { event, before, after }: EventEntry): string[
 function endOfWait(after: StepState, key: string, { event, after: state }: EventEntry): string[] {
   if (awaitsSlot(after)) return [];
   if (event.type === 'taken-over') return ['may have begun with a lost worker'];
-  if (event.type === 'operator-skipped' && event.step === key) return ['is done by an operator'];
+  if (event.type === 'operator-resolved' && event.step === key) return ['is done by an operator'];
   if (after.pruned) return ['is cut while it waits'];
   if (state.status !== 'compensating') return [];
   return [event.type === 'cancelled' ? 'is cancelled while it waits' : 'is rolled back while it waits'];

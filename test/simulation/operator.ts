@@ -4,13 +4,14 @@ import {
   permanentlyFailed,
   pauseEdit,
   requestCancelEdit,
+  resolveEdit,
   resumeEdit,
   retryEdit,
-  skipEdit,
   undoEdit,
 } from '../../libs/saga/src/engine/operate/operator-edits.js';
 import type { Edit } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import { needsOperator } from '../../libs/saga/src/machine/saga-state.js';
 import { awaitedBy } from '../../libs/saga/src/machine/sub-sagas.js';
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
@@ -56,13 +57,14 @@ export class Operator {
       const steps = permanentlyFailed(saga, graph);
       const step = steps[pick % steps.length] ?? 'none';
       if (kind === 'retry one') return retryEdit(saga, graph, now, { step });
-      const edit = skipEdit(saga, graph, now, { step, result: '"manual"' });
+      const failed = needsOperator(saga.state.status) ? step : 'none';
+      const edit = resolveEdit(saga, graph, now, { step: failed, result: '"manual"' });
       this.doManually(saga, step, saga.state.heldPhase === 'compensating');
       return edit;
     };
   }
 
-  /** Performs a skipped step manually, or compensates it manually during a rollback. */
+  /** Performs a resolved step manually, or compensates it manually during a rollback. */
   private doManually({ id, state }: StoredSaga, key: string, isUndone: boolean): void {
     const { round } = state.steps.get(key) ?? { round: 1 };
     const effect = this.participants.effect(effectKey(id, key, round));
@@ -70,7 +72,7 @@ export class Operator {
     else effect.value ??= 'manual';
   }
 
-  /** With the sagas that its steps wait for, as SagaService.abort does. */
+  /** With the sagas that its steps wait for, as SagaOperations.abort does. */
   private async abort(id: string, engine: SagaEngine): Promise<void> {
     const saga = await engine.edit({ id }, (s, graph, now) => abortEdit(s, graph, now, {}));
     for (const child of saga ? awaitedBy(saga.state) : [])

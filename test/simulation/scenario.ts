@@ -65,7 +65,15 @@ export interface Fault {
   readonly call: number;
 }
 
-export const CALLS = { cancel: 4, retry: 4, 'retry one': 2, skip: 2, abort: 1, undo: 1, pause: 2 } as const;
+export const CALLS = {
+  cancel: 4,
+  retry: 4,
+  'retry one': 2,
+  resolve: 2,
+  abort: 1,
+  undo: 1,
+  pause: 2,
+} as const;
 
 /** What an operator does. */
 export interface OperatorCall {

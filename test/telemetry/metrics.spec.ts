@@ -176,7 +176,7 @@ describe('reported from the database is', () => {
     expect(await metrics.points('saga.stuck')).toMatchObject([
       { attributes: { 'saga.name': 'order' }, value: 1 },
     ]);
-    await operations.skip(stuck.id, 'reserve');
+    await operations.resolve(stuck.id, 'reserve');
     await sagas.approve(large.id, 'accept', { by: 'ann' });
     await Promise.all([sagas.wait(stuck.id), sagas.wait(large.id)]);
     expect((await metrics.points('saga.active')).map(({ value }) => value)).toEqual([0, 0]);

@@ -58,7 +58,7 @@ test('an operator can skip a paused step of one saga', async () => {
   const run = await SagaTest.of(OrderSaga).start({});
   await run.operations.pauseStep(OrderSaga, 'charge');
   await run.signal('go');
-  await run.operations.complete(run.id, 'charge', { reason: 'paid in cash' });
+  await run.operations.resolve(run.id, 'charge', { reason: 'paid in cash' });
   await run.finish();
   expect(charged).toBe(0);
   expect(run.outcome).toMatchObject({ status: 'compensated', failure: { step: 'ship' } });

@@ -110,14 +110,14 @@ const plays: Record<string, Play> = {
     }
   },
 
-  async 'operators: cancel, pause and resume, skip, retry, history'(w) {
+  async 'operators: cancel, pause and resume, resolve, retry, history'(w) {
     const [one, other] = [w.processes[0]!, w.processes.at(-1)!];
     const failing = await one.sagas.start(world.FailingSaga, { refund: 'fails' });
     expect(await statuses([failing])).toEqual(['stuck']);
-    await other.operations.skip(failing.id, 'charge', { by: 'ann', reason: 'refunded by transfer' });
+    await other.operations.resolve(failing.id, 'charge', { by: 'ann', reason: 'refunded by transfer' });
     expect(await statuses([failing])).toEqual(['compensated']);
     expect(await other.operations.history(failing.id)).toMatchObject([
-      { action: 'skip', by: 'ann', step: 'charge' },
+      { action: 'resolve', by: 'ann', step: 'charge' },
     ]);
 
     const stuck = await other.sagas.start(world.StuckSaga, { broken: true });

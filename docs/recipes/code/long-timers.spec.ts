@@ -136,7 +136,7 @@ describe('an appointment', () => {
     const { waitingFor } = await sagas.get(id);
     expect(waitingFor).toMatchObject({ until: new Date(moved.getTime() - DAY) });
     // Once the customer knows, only the thank-you moves.
-    await operations.complete(id, 'remind', { by: 'ada', reason: 'told by telephone' });
+    await operations.resolve(id, 'remind', { by: 'ada', reason: 'told by telephone' });
     await waitsFor(sagas, id, 'thank');
     await move(sagas, operations, id, moved, 'ada');
     await waitsFor(sagas, id, 'thank');

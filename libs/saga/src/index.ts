@@ -96,12 +96,11 @@ export type {
   OutcomeOptions,
   AbandonOptions,
   CancelOptions,
-  CompleteOptions,
+  ResolveOptions,
   RetryNowOptions,
   RetryOptions,
   SagaHandle,
   SagaTarget,
-  SkipOptions,
 } from './nest/calls/saga-calls.js';
 export { SagaOperations } from './nest/saga.operations.js';
 export { SagaSchedules } from './nest/saga.schedules.js';

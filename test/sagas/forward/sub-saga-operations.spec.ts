@@ -135,7 +135,7 @@ test('a saga past its pivot cannot be compensated: its parent needs an operator,
   });
   const child = await childOf(sagas, id);
   await expect(operations.undo(child)).rejects.toThrow(SagaStateError);
-  await operations.skip(id, 'ship', { reason: 'called it back by phone' });
+  await operations.resolve(id, 'ship', { reason: 'called it back by phone' });
   await until(async () => (await statusOf(sagas, id)) === 'compensated');
 });
 

@@ -177,7 +177,7 @@ describe('a limit of a step', () => {
     await expect(operations.reschedule(done.id, 'work', '1h')).rejects.toThrow(
       /waits for a slot of its limit/,
     );
-    await operations.complete(done.id, 'work', { by: 'ann', reason: 'done elsewhere' });
+    await operations.resolve(done.id, 'work', { by: 'ann', reason: 'done elsewhere' });
     expect((await done.outcome()).status).toBe('completed');
     await operations.abandon(hanging.id, 'work', { by: 'ann', reason: 'it hangs' });
     expect((await last.outcome()).status).toBe('completed');

@@ -67,7 +67,7 @@ describe('a saga that needs an operator is one error in the log, without telemet
     expect(errors[0]).toContain(
       `Saga ${id} (order@1) is stuck at 'reserve', while compensating: Error: card`,
     );
-    for (const command of [`saga show ${id}`, `saga retry ${id}`, `saga skip ${id} reserve`])
+    for (const command of [`saga show ${id}`, `saga retry ${id}`, `saga resolve ${id} reserve`])
       expect(errors[0]).toContain(`npx ${command}`);
     await operations.retry(id);
     await sagas.wait(id);

@@ -50,17 +50,17 @@ describe('the history of a saga', () => {
     await operations.retry(id, { by: 'ann', reason: 'they say it works again' });
     await until(async () => (await sagas.get(id)).status === 'stuck');
     world.isMended = true;
-    await operations.skip(id, 'reserve', { by: 'bob' });
-    const [retry, skip, ...more] = await operations.history(id);
+    await operations.resolve(id, 'reserve', { by: 'bob' });
+    const [retry, resolve, ...more] = await operations.history(id);
     expect(retry).toMatchObject({
       action: 'retry',
       by: 'ann',
       reason: 'they say it works again',
       from: 'stuck',
     });
-    expect(skip).toMatchObject({ action: 'skip', by: 'bob', step: 'reserve', proposed: false });
+    expect(resolve).toMatchObject({ action: 'resolve', by: 'bob', step: 'reserve', proposed: false });
     expect(more).toEqual([]);
-    expect(retry!.at.getTime()).toBeLessThanOrEqual(skip!.at.getTime());
+    expect(retry!.at.getTime()).toBeLessThanOrEqual(resolve!.at.getTime());
   });
 
   test('holds signals and decisions, too', async () => {

@@ -247,9 +247,9 @@ describe('a stuck saga', () => {
     expect((await sagas.wait(order.id)).status).toBe('compensated');
   });
 
-  test('takes a compensation as done when it is skipped', async () => {
+  test('takes a compensation as done when it is resolved', async () => {
     const { sagas, operations, order, scene } = await stuck(['release']);
-    await operations.skip(order.id, 'reserve', { reason: 'released manually' });
+    await operations.resolve(order.id, 'reserve', { reason: 'released manually' });
     expect((await sagas.wait(order.id)).status).toBe('compensated');
     expect(scene.ran.filter((what) => what === 'release')).toHaveLength(1);
   });
@@ -263,7 +263,7 @@ describe('a stuck saga', () => {
   test('refuses calls that name another step, or do not fit', async () => {
     const { sagas, operations, order } = await stuck(['release']);
     await expect(operations.retry(order.id, { step: 'charge' })).rejects.toThrow(/charge.*retried.*reserve/s);
-    await expect(operations.skip(order.id, 'nothing')).rejects.toThrow(SagaStateError);
+    await expect(operations.resolve(order.id, 'nothing')).rejects.toThrow(SagaStateError);
     await expect(sagas.cancel(order.id)).rejects.toThrow(/cancelled.*stuck/);
   });
 
@@ -315,7 +315,7 @@ describe('a call that does not fit the state', () => {
       [() => sagas.cancel(order.id), 'cancelled'],
       [() => operations.abort(order.id), 'aborted'],
       [() => operations.retry(order.id), 'retried'],
-      [() => operations.skip(order.id, 'ship'), 'skipped'],
+      [() => operations.resolve(order.id, 'ship'), 'resolved'],
     ] as const) {
       const error = await call().then(undefined, (thrown: Error) => thrown);
       expect(error).toMatchObject({ code: 'SAGA_STATE' });

@@ -3,6 +3,7 @@ import { approvalSignal } from '../../../libs/saga/src/definition/graph/saga-gra
 import {
   AesGcmCodec,
   Approval,
+  type ApprovalDecision,
   Saga,
   SagaApprovalPendingError,
   type SagaModuleOptions,
@@ -28,7 +29,7 @@ const apps = TestApps.onOwnDatabase();
 async function suspended(options: SagaModuleOptions = {}) {
   const { sagas, operations } = await apps.start({
     sagas: [Payout],
-    options: { approvals: { skip: 2 }, ...options },
+    options: { approvals: { resolve: 2 }, ...options },
   });
   const { id, outcome } = await sagas.start(Payout, { amount: 100 });
   expect((await outcome()).status).toBe('suspended');
@@ -38,13 +39,13 @@ async function suspended(options: SagaModuleOptions = {}) {
 describe('a call that two people have to make', () => {
   test('is another one with another result: what one proposed, the other cannot carry out with more', async () => {
     const { sagas, operations, id } = await suspended();
-    const skip = (by: string, amount: number) =>
-      operations.skip(id, 'pay', { by, result: { amount, to: 'ann' } });
-    await expect(skip('ann', 10)).rejects.toThrow(SagaApprovalPendingError);
-    await expect(skip('bob', 1_000_000)).rejects.toThrow('1 of 2 operators');
+    const resolve = (by: string, amount: number) =>
+      operations.resolve(id, 'pay', { by, result: { amount, to: 'ann' } });
+    await expect(resolve('ann', 10)).rejects.toThrow(SagaApprovalPendingError);
+    await expect(resolve('bob', 1_000_000)).rejects.toThrow('1 of 2 operators');
     expect((await sagas.get(id)).status).toBe('suspended');
-    await expect(operations.skip(id, 'pay', { by: 'eve' })).rejects.toThrow(SagaApprovalPendingError);
-    await operations.skip(id, 'pay', { by: 'bob', result: { to: 'ann', amount: 10 } });
+    await expect(operations.resolve(id, 'pay', { by: 'eve' })).rejects.toThrow(SagaApprovalPendingError);
+    await operations.resolve(id, 'pay', { by: 'bob', result: { to: 'ann', amount: 10 } });
     expect((await sagas.wait(id)).results).toEqual({ pay: { to: 'ann', amount: 10 } });
     expect(await operations.history(id)).toMatchObject([
       { by: 'ann', proposed: true, result: { amount: 10 } },
@@ -57,9 +58,9 @@ describe('a call that two people have to make', () => {
   test('is bound to what it is given where a codec encodes that, and the history has it', async () => {
     const codec = new AesGcmCodec({ keys: { a: randomBytes(32) }, current: 'a' });
     const { sagas, operations, id } = await suspended({ codec });
-    const skip = (by: string, amount: number) => operations.skip(id, 'pay', { by, result: { amount } });
-    await expect(skip('ann', 10)).rejects.toThrow(SagaApprovalPendingError);
-    await expect(skip('bob', 11)).rejects.toThrow(SagaApprovalPendingError);
+    const resolve = (by: string, amount: number) => operations.resolve(id, 'pay', { by, result: { amount } });
+    await expect(resolve('ann', 10)).rejects.toThrow(SagaApprovalPendingError);
+    await expect(resolve('bob', 11)).rejects.toThrow(SagaApprovalPendingError);
     const stored = await apps.sql<{ given: unknown }>('SELECT given::text FROM saga.operation');
     expect(stored).toHaveLength(2);
     for (const { given } of stored) expect(given).not.toContain('amount');
@@ -67,7 +68,7 @@ describe('a call that two people have to make', () => {
       { result: { amount: 10 } },
       { result: { amount: 11 } },
     ]);
-    await skip('bob', 10);
+    await resolve('bob', 10);
     expect((await sagas.wait(id)).results).toEqual({ pay: { amount: 10 } });
   });
 });
@@ -88,33 +89,70 @@ test('a retry with another input can require two people, and without one it is m
 describe('an approval', () => {
   const NOBODY = /it is an approval, and was not approved/;
 
-  test('is given by approve() alone: complete() and skip() do not walk around its quorum', async () => {
-    @Saga({ name: 'transfer', onFailure: 'suspend' })
-    class Transfer {
-      @Approval({ quorum: 2, timeout: '1h' }) allow() {
-        return 'allowed';
-      }
-      @Step() pay() {
-        return 20_000;
-      }
+  @Saga({ name: 'transfer', onFailure: 'suspend' })
+  class Transfer {
+    @Approval({ quorum: 2, timeout: '1h' }) allow(_: object, { approvals }: ApprovalDecision) {
+      return approvals?.map(({ by, comment = 'none' }) => [by, comment]);
     }
-    const { sagas, operations } = await apps.start({ sagas: [Transfer] });
+    @Step() pay() {
+      return 20_000;
+    }
+  }
+
+  async function waiting(options?: SagaModuleOptions) {
+    const { sagas, operations } = await apps.start({ sagas: [Transfer], options });
     const { id } = await sagas.start(Transfer, {});
     await until(async () => (await sagas.get(id)).waitingFor?.kind === 'approval');
+    const actions = async () => (await operations.history(id)).map(({ action }) => action);
+    return { sagas, operations, id, actions };
+  }
+
+  test('is given by its decisions alone: resolve() does not walk around its quorum', async () => {
+    const { sagas, operations, id, actions } = await waiting();
     await sagas.approve(id, 'allow', { by: 'ann' });
-    await expect(operations.complete(id, 'allow', { by: 'ann' })).rejects.toThrow(NOBODY);
+    await expect(operations.resolve(id, 'allow', { by: 'ann' })).rejects.toThrow(
+      'ann has already approved it. It requires the approval of 2 different operators, and has 1',
+    );
     await expect(sagas.signal(id, approvalSignal('allow'), { approved: true })).rejects.toThrow(
       SagaValidationError,
     );
     await operations.reschedule(id, 'allow', 0, { by: 'ann' });
     expect((await sagas.wait(id)).status).toBe('suspended');
-    await expect(operations.skip(id, 'allow', { by: 'ann' })).rejects.toThrow(NOBODY);
+    await expect(operations.resolve(id, 'allow', { by: 'ann' })).rejects.toThrow(NOBODY);
     const elsewhere = await apps.start({ sagas: [] });
-    await expect(elsewhere.operations.skip(id, 'allow', { by: 'ann' })).rejects.toThrow(SagaStateError);
-    expect((await operations.history(id)).map(({ action }) => action)).toEqual(['approve', 'reschedule']);
+    await expect(elsewhere.operations.resolve(id, 'allow', { by: 'ann' })).rejects.toThrow(SagaStateError);
+    expect(await actions()).toEqual(['approve', 'reschedule']);
     await operations.retry(id);
     await sagas.approve(id, 'allow', { by: 'bob' });
-    expect((await sagas.wait(id)).results).toEqual({ allow: 'allowed', pay: 20_000 });
+    expect((await sagas.wait(id)).results).toEqual({
+      allow: [
+        ['ann', 'none'],
+        ['bob', 'none'],
+      ],
+      pay: 20_000,
+    });
+  });
+
+  test('is approved by resolve() as by approve(): by name, as often as its quorum says, and without a result', async () => {
+    const { sagas, operations, id, actions } = await waiting({ approvals: { resolve: 3 } });
+    await expect(operations.resolve(id, 'allow', {})).rejects.toThrow(SagaValidationError);
+    await expect(operations.resolve(id, 'allow', { by: 'ann', result: [] })).rejects.toThrow(
+      "resolve(): step 'allow' is an approval. Its method makes the result: remove { result }.",
+    );
+    await operations.resolve(id, 'allow', { by: 'ann', reason: 'checked' });
+    expect((await sagas.get(id)).waitingFor).toMatchObject({ quorum: 2, approvals: [{ by: 'ann' }] });
+    await expect(operations.resolve(id, 'allow', { by: 'bob', expects: 'stuck' })).rejects.toThrow(
+      SagaStateError,
+    );
+    await operations.resolve(id, 'allow', { by: 'bob' });
+    expect((await sagas.wait(id)).results).toEqual({
+      allow: [
+        ['ann', 'checked'],
+        ['bob', 'none'],
+      ],
+      pay: 20_000,
+    });
+    expect(await actions()).toEqual(['approve', 'approve']);
   });
 });
 

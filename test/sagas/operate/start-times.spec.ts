@@ -212,7 +212,7 @@ test('a signal that comes before the start time is kept for it, and an operator 
   const started = await startAll(service, 'a');
   const [paid, done] = [started.get('awaiting')!, started.get('plain')!];
   await service.signal(paid.id, 'paid', {}, { messageId: 'one' });
-  await operations.complete(done.id, 'first', { result: 1, ...WHO });
+  await operations.resolve(done.id, 'first', { result: 1, ...WHO });
   await atRest();
   await expectUnbegun(service, paid.id, paid.begins);
   await until(async () => (await service.get(done.id)).status === 'completed');

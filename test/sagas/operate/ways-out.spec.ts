@@ -130,7 +130,7 @@ describe('cancel() unless a step has begun', () => {
     await outcome();
     const asking = await service.start(AskingSaga, {});
     await until(async () => (await service.get(asking.id)).waitingFor?.kind === 'signal');
-    await operations.complete(asking.id, 'ask', { result: 'x' });
+    await operations.resolve(asking.id, 'ask', { result: 'x' });
     await asking.outcome();
     await expect(service.cancel(asking.id, { unlessBegun: 'ask' })).rejects.toThrow(/is completed/);
   });
@@ -252,7 +252,7 @@ describe('abandon()', () => {
 
   test('needs a second operator where that is configured', async () => {
     const { service, operations, id, outcome } = await transferThatHangs({
-      approvals: { abandon: 2, complete: 2 },
+      approvals: { abandon: 2, resolve: 2 },
     });
     const abandon = (by: string) => operations.abandon(id, 'pay', { by, reason: 'hangs' });
     await expect(abandon('ann')).rejects.toThrow(SagaApprovalPendingError);
@@ -262,13 +262,13 @@ describe('abandon()', () => {
   });
 });
 
-describe('complete()', () => {
+describe('resolve()', () => {
   test('a running step with its result: what its method returns does not count', async () => {
     const { operations, id, outcome } = await transferThatHangs();
-    await operations.complete(id, 'pay', { result: 'paid in cash', by: 'ann', reason: 'seen at the bank' });
+    await operations.resolve(id, 'pay', { result: 'paid in cash', by: 'ann', reason: 'seen at the bank' });
     expect((await outcome()).results).toMatchObject({ pay: 'paid in cash', tell: 'tell paid in cash' });
     expect(await operations.history(id)).toMatchObject([
-      { action: 'complete', step: 'pay', by: 'ann', result: 'paid in cash' },
+      { action: 'resolve', step: 'pay', by: 'ann', result: 'paid in cash' },
     ]);
   });
 
@@ -276,11 +276,11 @@ describe('complete()', () => {
     const { sagas: service, operations } = await apps.start({ sagas, options: IMPATIENT });
     const asking = await service.start(AskingSaga, {});
     await until(async () => (await service.get(asking.id)).waitingFor?.kind === 'signal');
-    await operations.complete(asking.id, 'ask', { result: 'by phone' });
+    await operations.resolve(asking.id, 'ask', { result: 'by phone' });
     expect((await asking.outcome()).results).toEqual({ ask: 'by phone', use: 'used by phone' });
     const patient = await service.start(PatientSaga, {});
     await until(async () => (await service.get(patient.id)).waitingFor?.kind === 'retry');
-    await operations.complete(patient.id, 'pay', { result: 'cash' });
+    await operations.resolve(patient.id, 'pay', { result: 'cash' });
     expect((await patient.outcome()).results).toEqual({ block: 'b', pay: 'cash' });
   });
 
@@ -291,7 +291,7 @@ describe('complete()', () => {
     await outcome();
     await operations.undo(id);
     await until(() => ran.includes('unblock'));
-    await operations.complete(id, 'block', { by: 'ann' });
+    await operations.resolve(id, 'block', { by: 'ann' });
     expect((await service.wait(id)).status).toBe('compensated');
     expect(ran).not.toContain('unblock again');
   });
@@ -299,12 +299,12 @@ describe('complete()', () => {
   test('is refused for a step that is done, or not yet its turn, and for a saga that has ended', async () => {
     const { service, operations, id } = await transferThatHangs();
     for (const step of ['block', 'tell'])
-      await expect(operations.complete(id, step)).rejects.toThrow(
+      await expect(operations.resolve(id, step)).rejects.toThrow(
         /neither in progress nor waiting. It could be: pay\./,
       );
-    await operations.complete(id, 'pay');
+    await operations.resolve(id, 'pay');
     await service.wait(id);
-    await expect(operations.complete(id, 'pay')).rejects.toThrow(/cannot be completed: it is completed/);
+    await expect(operations.resolve(id, 'pay')).rejects.toThrow(/cannot be resolved: it is completed/);
   });
 });
 

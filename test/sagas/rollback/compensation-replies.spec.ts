@@ -111,7 +111,7 @@ describe('a compensation with a reply', () => {
     expect(sent).toEqual(['refund 1', 'refund 2']);
     await expect(operations.abandon(id, 'reserve')).rejects.toThrow(/It could be: pay\./);
     expect((await operations.previewRollback(id)).compensations.map(({ step }) => step)).toEqual(['reserve']);
-    await operations.complete(id, 'pay', { by: 'ada' });
+    await operations.resolve(id, 'pay', { by: 'ada' });
     expect((await service.wait(id)).status).toBe('compensated');
     expect(sent).toEqual(['refund 1', 'refund 2', 'release']);
   });

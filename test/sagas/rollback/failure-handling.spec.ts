@@ -224,7 +224,7 @@ describe('onFailure: suspend', () => {
     const { sagas, operations } = await apps.start({ sagas: [Order] });
     const [done, back] = [await sagas.start(Order, {}), await sagas.start(Order, {})];
     await Promise.all([done.outcome(), back.outcome()]);
-    await operations.skip(done.id, 'ship', { result: 'manual' });
+    await operations.resolve(done.id, 'ship', { result: 'manual' });
     expect(await sagas.wait(done.id)).toMatchObject({ status: 'completed', results: { ship: 'manual' } });
     journal.length = 0;
     await sagas.cancel(back.id);

@@ -202,7 +202,7 @@ const GIVEN: Readonly<{
   },
   operations: {
     ...{ abort: 'planted', undo: 'planted', pause: 'planted', resume: 'planted', retry: 'planted' },
-    ...{ skip: 'planted', complete: 'planted', abandon: 'planted', reschedule: 'planted' },
+    ...{ resolve: 'planted', abandon: 'planted', reschedule: 'planted' },
     ...{ retryNow: 'planted', pauseStep: 'planted', resumeStep: 'planted', bulk: 'planted' },
     ...{ history: 'nothing private', stats: 'nothing private', previewRollback: 'nothing private' },
     ...{ cleanup: 'nothing private', pausedSteps: 'nothing private' },
@@ -239,7 +239,7 @@ describe('with a codec, no value that an application or an operator gave is read
         SagaMessagingModule.forRoot({ relay: false }),
         SagaTelemetryModule.forRoot({ gauges: false }),
       ],
-      options: { codec, approvals: { skip: 2, abort: 2 }, worker: { lease: '2s', pollInterval: '100ms' } },
+      options: { codec, approvals: { resolve: 2, abort: 2 }, worker: { lease: '2s', pollInterval: '100ms' } },
     });
   });
   afterEach(async () => {
@@ -279,35 +279,37 @@ describe('with a codec, no value that an application or an operator gave is read
     expect((await rejected.outcome()).status).toBe('compensated');
   });
 
-  test('of a saga that is cancelled, paused, resumed, rescheduled and completed manually', async () => {
+  test('of a saga that is cancelled, paused, resumed, rescheduled and resolved', async () => {
     const { id } = await app.sagas.start(OrderSaga, input());
     await waits(id, 'signal');
     await app.operations.pause(id, why('pause'));
     await until(async () => (await app.sagas.get(id)).status === 'paused');
     await app.operations.resume(id, why('resume'));
     await app.operations.reschedule(id, 'paid', '1h', why('reschedule'));
-    await app.operations.complete(id, 'paid', { result: secret('completed result'), ...why('complete') });
+    const done = { result: secret('resolved result'), reason: secret('reason of resolve') };
+    await expect(app.operations.resolve(id, 'paid', { by: 'ann', ...done })).rejects.toThrow('2 operators');
+    await app.operations.resolve(id, 'paid', { by: 'bob', ...done });
     await waits(id, 'approval');
     await app.sagas.cancel(id, why('cancel'));
     expect((await app.sagas.wait(id)).status).toBe('compensated');
   });
 
-  test('of a saga that is stuck, skipped by two operators, and aborted by two', async () => {
+  test('of a saga that is stuck, resolved by two operators, and aborted by two', async () => {
     const ids = [await decided('in its compensation'), await decided('in its compensation')];
     for (const id of ids) expect((await app.sagas.wait(id)).status).toBe('stuck');
-    const [skipped, aborted] = ids as [string, string];
-    const skip = { reason: secret('reason of skip') };
+    const [resolved, aborted] = ids as [string, string];
+    const done = { reason: secret('reason of resolve') };
     const pending = { code: 'SAGA_APPROVAL_PENDING' };
-    await expect(app.operations.skip(skipped, 'reserve', { by: 'ann', ...skip })).rejects.toMatchObject(
+    await expect(app.operations.resolve(resolved, 'reserve', { by: 'ann', ...done })).rejects.toMatchObject(
       pending,
     );
-    await app.operations.skip(skipped, 'reserve', { by: 'bob', ...skip });
+    await app.operations.resolve(resolved, 'reserve', { by: 'bob', ...done });
     await expect(app.operations.abort(aborted, why('abort'))).rejects.toMatchObject(pending);
     await app.operations.abort(aborted, { by: 'bob', reason: secret('reason of abort') });
     expect((await app.sagas.wait(aborted)).status).toBe('aborted');
   });
 
-  test('of a suspended saga that is retried with another input, retried in bulk, and skipped', async () => {
+  test('of a suspended saga that is retried with another input, retried in bulk, and resolved', async () => {
     const handles = [
       await app.sagas.start(SuspendingSaga, input()),
       await app.sagas.start(SuspendingSaga, input()),
@@ -318,11 +320,11 @@ describe('with a codec, no value that an application or an operator gave is read
     await retried!.outcome();
     await app.operations.bulk('retry', { saga: SuspendingSaga }, { ...why('bulk') });
     await retried!.outcome();
-    const skip = { result: { card: secret('skipped result') }, reason: secret('reason of a skip') };
-    await expect(app.operations.skip(retried!.id, 'work', { by: 'ann', ...skip })).rejects.toThrow(
+    const done = { result: { card: secret('resolved result') }, reason: secret('reason of resolve') };
+    await expect(app.operations.resolve(retried!.id, 'work', { by: 'ann', ...done })).rejects.toThrow(
       '2 operators',
     );
-    await app.operations.skip(retried!.id, 'work', { by: 'bob', ...skip });
+    await app.operations.resolve(retried!.id, 'work', { by: 'bob', ...done });
     expect((await retried!.outcome()).status).toBe('completed');
   });
 

@@ -355,10 +355,10 @@ describe('what cannot be stored exactly', () => {
     },
   );
 
-  test('is refused as the result of a step that is completed manually', async () => {
+  test('is refused as the result of a step that is resolved', async () => {
     const { sagas, operations } = await apps.start({ sagas: [Order], options: NO_WORKER });
     const { id } = await sagas.start(Order, {});
-    await expect(operations.skip(id, 'reserve', { result: 1n })).rejects.toThrow(SagaPayloadError);
+    await expect(operations.resolve(id, 'reserve', { result: 1n })).rejects.toThrow(SagaPayloadError);
     await expect(operations.retry(id, { input: 1n })).rejects.toThrow(SagaPayloadError);
   });
 });

@@ -176,8 +176,7 @@ export const CALLS = {
   resume: ({ operations }, id) => operations.resume(id),
   retry: ({ operations }, id) => operations.retry(id),
   retryNow: ({ operations }, id) => operations.retryNow(id),
-  skip: ({ operations }, id) => operations.skip(id, 'first'),
-  complete: ({ operations }, id) => operations.complete(id, 'first', { force: true }),
+  resolve: ({ operations }, id) => operations.resolve(id, 'first', { by: 'ann', force: true }),
   abandon: ({ operations }, id) => operations.abandon(id, 'first', { force: true }),
   reschedule: ({ operations }, id) => operations.reschedule(id, 'first', '5h'),
   signal: ({ service }, id) => service.signal(id, 'go'),
@@ -256,7 +255,7 @@ type Due = 'due';
 /** What the calls come to for a saga that has done nothing yet. */
 const UNBEGUN = {
   ...{ cancel: 'compensated', abort: 'aborted', undo: 'refused', pause: 'paused', resume: 'refused' },
-  ...{ retry: 'refused', retryNow: 'refused', skip: 'refused', complete: 'completed' },
+  ...{ retry: 'refused', retryNow: 'refused', resolve: 'completed' },
   ...{ abandon: 'refused', reschedule: 'refused', signal: 'refused' },
   ...{ approve: 'refused', reject: 'refused' },
 } as const satisfies Record<Call, Outcome>;
@@ -292,7 +291,7 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
         await service.approve(id, 'first', { by: 'cleo' }).catch(() => undefined);
       },
       after: {
-        ...{ ...UNBEGUN, complete: 'refused', reschedule: 'moved', approve: 'same' },
+        ...{ ...UNBEGUN, resolve: 'same', reschedule: 'moved', approve: 'same' },
         reject: 'compensated',
       },
     },
@@ -304,14 +303,14 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
         const { steps } = await service.get(id);
         await go({ service }, steps[0]!.child!);
       },
-      after: { ...UNBEGUN, complete: 'refused' },
+      after: { ...UNBEGUN, resolve: 'refused' },
     },
   ],
-  'remote step': [{ saga: 'remote-step', after: { ...UNBEGUN, complete: 'refused' } }],
+  'remote step': [{ saga: 'remote-step', after: { ...UNBEGUN, resolve: 'refused' } }],
   'remote handler': [
     {
       ...{ saga: 'remote-handler', end: ({ operations }, id) => operations.abort(id), ends: 'aborted' },
-      after: { ...UNBEGUN, complete: 'refused' },
+      after: { ...UNBEGUN, resolve: 'refused' },
     },
   ],
   'compensation reply': [
@@ -319,7 +318,7 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
       ...{ saga: 'reply', awaits: 'go', end: go, ends: 'compensated' },
       after: {
         ...UNBEGUN,
-        ...{ cancel: 'same', complete: 'compensated', reschedule: 'moved', signal: 'compensated' },
+        ...{ cancel: 'same', resolve: 'compensated', reschedule: 'moved', signal: 'compensated' },
         abandon: 'moved',
       },
     },
@@ -347,7 +346,7 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
         await operations.resume(id).catch(() => undefined);
       },
       after: {
-        ...{ ...UNBEGUN, complete: 'refused', reschedule: 'same', signal: 'same' },
+        ...{ ...UNBEGUN, resolve: 'refused', reschedule: 'same', signal: 'same' },
         ...{ pause: 'same', resume: 'later' },
       },
       isPaused: 'saga',
@@ -363,23 +362,21 @@ export const SCENES: Readonly<Record<WaitName, readonly Scene[] | Due>> = {
       after: {
         ...UNBEGUN,
         retry: 'completed',
-        skip: 'completed',
-        ...{ complete: 'refused', pause: 'refused' },
+        pause: 'refused',
       },
     },
     {
       ...{
         saga: 'pivot',
         hasRun: 1,
-        end: ({ operations }: Services, id: string) => operations.skip(id, 'first'),
+        end: ({ operations }: Services, id: string) => operations.resolve(id, 'first'),
       },
       // Nothing is compensated before an operator has said what became of the pivot.
       after: {
         ...UNBEGUN,
         cancel: 'later',
         retry: 'completed',
-        skip: 'completed',
-        ...{ complete: 'refused', pause: 'refused' },
+        pause: 'refused',
       },
     },
   ],

@@ -36,7 +36,7 @@ export class RetryDto {
   step?: string;
 }
 
-export class SkipDto extends ReasonDto {
+export class ResolveDto extends ReasonDto {
   @IsString()
   @IsNotEmpty()
   step!: string;

@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } fr
 import { type SagaTimeline, toTimeline } from 'demo-support';
 import { SagaOperations, SagaService, type SagaTarget } from 'nestjs-durable-saga';
 import { PlaceOrderSaga } from './place-order.saga.js';
-import { ReasonDto, RetryDto, SkipDto } from './operator.dto.js';
+import { ReasonDto, RetryDto, ResolveDto } from './operator.dto.js';
 
 /** An order's saga: to look at, and for an operator to act on. The correlation id is the order's. */
 @Controller('orders/:id/saga')
@@ -32,14 +32,14 @@ export class OrderSagaController {
     return this.timeline(id);
   }
 
-  /** Marks the failed step as completed manually. */
-  @Post('skip')
+  /** Marks the failed step as done elsewhere. */
+  @Post('resolve')
   @HttpCode(202)
-  async skip(
+  async resolve(
     @Param('id', ParseUUIDPipe) id: string,
-    @Body() { step, reason }: SkipDto,
+    @Body() { step, reason }: ResolveDto,
   ): Promise<SagaTimeline> {
-    await this.operations.skip(sagaOf(id), step, { reason });
+    await this.operations.resolve(sagaOf(id), step, { reason });
     return this.timeline(id);
   }
 

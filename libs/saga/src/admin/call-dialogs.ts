@@ -16,7 +16,7 @@ export interface Dialog extends DialogTexts {
   readonly submit?: string;
   readonly look?: 'primary' | 'danger';
   readonly requiresReason?: true;
-  /** For a saga that needs attention while it compensates. */
+  /** For a saga that compensates. */
   readonly compensating?: DialogTexts;
 }
 
@@ -46,17 +46,6 @@ export const DIALOGS: Readonly<Record<CallName, Dialog>> = {
     title: 'Make the next attempt at once?',
     text: 'The saga does not wait until the next attempt is due.',
   },
-  skip: {
-    label: 'Skip…',
-    title: 'Mark this step as completed manually?',
-    text: 'The saga continues as if the step had returned this result. The engine does not check that the step was really completed.',
-    requiresReason: true,
-    compensating: {
-      title: 'Mark this compensation as completed manually?',
-      text: 'The saga continues to compensate as if this compensation had succeeded. The engine does not check that it was really completed.',
-      omits: 'result',
-    },
-  },
   approve: { label: 'Approve', look: 'primary', title: 'Approve this step?', text: 'The saga continues.' },
   reject: { label: 'Reject…', look: 'danger', title: 'Reject this step?', text: 'The saga compensates.' },
   resume: {
@@ -69,6 +58,17 @@ export const DIALOGS: Readonly<Record<CallName, Dialog>> = {
     label: 'Pause',
     title: 'Pause this saga?',
     text: 'Running steps finish. No other step starts until an operator resumes it.',
+  },
+  resolve: {
+    label: 'Resolve…',
+    title: 'Mark this step as done elsewhere?',
+    text: 'The saga continues as if the step had returned this result. Its worker does not wait for the step any more, and other attempts in progress are interrupted. The engine does not check that the step was really done.',
+    requiresReason: true,
+    compensating: {
+      title: 'Mark this compensation as done elsewhere?',
+      text: 'The saga continues to compensate as if this compensation had succeeded. The engine does not check that it was really done.',
+      omits: 'result',
+    },
   },
   signal: {
     label: 'Signal…',
@@ -96,12 +96,6 @@ export const DIALOGS: Readonly<Record<CallName, Dialog>> = {
     submit: 'Reschedule',
     title: 'Move the time that this step waits for?',
     text: 'The end of its delay or of its wait, or its next attempt. A time in the past means at once.',
-  },
-  complete: {
-    label: 'Complete…',
-    title: 'Mark this step as completed elsewhere?',
-    text: 'The saga continues as if the step had returned this result. Its worker does not wait for the step any more, and other attempts in progress are interrupted. The engine does not check that the step was really completed.',
-    requiresReason: true,
   },
   abandon: {
     label: 'Abandon attempt…',

@@ -89,7 +89,7 @@ function beforeItsTurn(graph: SagaGraph, state: SagaState, { now, lost }: Plan):
   if (turn === 'open' || (lost && turn !== 'wait')) return undefined;
   // All of it was done by an operator.
   if (!isAnyLeft(graph, state)) return undefined;
-  // An operator may have skipped the pivot of a saga that was stuck before it began.
+  // An operator may have resolved the pivot of a saga that was stuck before it began.
   const deadline = pivotPassed(graph, state) ? undefined : state.deadline;
   if (deadline !== undefined && deadline <= now) return { actions: [], events: [{ type: 'expired', now }] };
   if (turn === 'begin') return { actions: [], events: [{ type: 'begun' }] };

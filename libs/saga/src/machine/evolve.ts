@@ -238,7 +238,7 @@ const TRANSITIONS: Transitions = {
 
   rescheduled: (_, state, event) => rescheduled(state, event),
 
-  'operator-skipped': (graph, state, { step, result }) => {
+  'operator-resolved': (graph, state, { step, result }) => {
     if (!needsOperator(state.status) || !isLeftToDo(graph, state, step)) return state;
     const forward = stepState(state, step).status !== 'compensation_failed' && state.heldPhase === 'running';
     const freed = unstuck(state);
@@ -285,7 +285,7 @@ function hurried(state: SagaState, only: string | undefined): SagaState {
   return next.steps === state.steps ? state : next;
 }
 
-/** While it was to roll back, and nothing was compensated yet: not even by an operator, who has skipped a pivot. */
+/** While it was to roll back, and nothing was compensated yet: not even by an operator, who has resolved a pivot. */
 function mayGoForwardAgain(state: SagaState): boolean {
   return state.heldPhase === 'compensating' && !isPartlyCompensated(state);
 }

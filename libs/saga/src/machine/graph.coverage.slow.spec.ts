@@ -40,7 +40,7 @@ function withPivots({ graph, moves }: RandomGraph): RandomGraph {
     return { ...node, pivot: true, optional: false, compensate: undefined, compensateOnFailure: false };
   });
   const again = { kind: 'retry', pick: 0, random: 0.5 } as const;
-  const done = { kind: 'skip one', pick: moves.length, random: 0.5 } as const;
+  const done = { kind: 'resolve one', pick: moves.length, random: 0.5 } as const;
   return {
     graph: { ...graph, steps: new Map(steps.map((node) => [node.name, node])) },
     moves: [...moves, ...(moves.length % 3 === 0 ? [done] : []), again, again, again],

@@ -260,11 +260,11 @@ describe('a saga that crashes worker after worker', () => {
     expect(next(SEQUENCE, after(SEQUENCE, back, retried()))).toEqual(['compensate a']);
   });
 
-  it('goes on after the step that was completed manually', () => {
-    const state = after(SEQUENCE, forward, { type: 'operator-skipped', step: 'b', result: '7' });
+  it('goes on after the step that was resolved', () => {
+    const state = after(SEQUENCE, forward, { type: 'operator-resolved', step: 'b', result: '7' });
     expect(stepState(state, 'b')).toMatchObject({ status: 'completed', result: '7', unknown: false });
     expect(next(SEQUENCE, state)).toEqual(['run c']);
-    expect(next(SEQUENCE, after(SEQUENCE, back, { type: 'operator-skipped', step: 'a' }))).toEqual([
+    expect(next(SEQUENCE, after(SEQUENCE, back, { type: 'operator-resolved', step: 'a' }))).toEqual([
       'compensated',
     ]);
   });
@@ -312,14 +312,14 @@ describe('a saga with compensations that failed permanently', () => {
 
   it('can be retried and skipped by a process that does not have its graph', () => {
     const unknown = graphOf();
-    for (const event of [retried(), retried('b'), { type: 'operator-skipped', step: 'b' } as const]) {
+    for (const event of [retried(), retried('b'), { type: 'operator-resolved', step: 'b' } as const]) {
       expect(after(unknown, both, event)).toEqual(after(graph, both, event));
     }
   });
 
   it('counts the manually completed compensation as compensated', () => {
-    const state = after(graph, both, { type: 'operator-skipped', step: 'b' }, stuck, {
-      type: 'operator-skipped',
+    const state = after(graph, both, { type: 'operator-resolved', step: 'b' }, stuck, {
+      type: 'operator-resolved',
       step: 'c',
     });
     expect(next(graph, state)).toEqual(['compensate a']);

@@ -42,8 +42,8 @@ const EVENTS = {
   aborted: { type: 'aborted', reason: 'manual' },
   retried: { type: 'retried' },
   'retried b': { type: 'retried', step: 'b' },
-  'skipped b': { type: 'operator-skipped', step: 'b', result: '"new"' },
-  'skipped another': { type: 'operator-skipped', step: 'no such step' },
+  'resolved b': { type: 'operator-resolved', step: 'b', result: '"new"' },
+  'resolved another': { type: 'operator-resolved', step: 'no such step' },
   'retried another': { type: 'retried', step: 'no such step' },
   paused: { type: 'paused' },
   unpaused: { type: 'unpaused' },
@@ -158,11 +158,11 @@ const BY_HAND: Row[] = [
   ...(['stuck forward', 'suspended'] as const).flatMap((saga) => [
     ...forAll(STEPS, (step) => ['retried', saga, step, 'running', again(step)]),
     ...forAll(NOT_DONE, (step) => ['retried b', saga, step, 'running', again(step)]),
-    ...forAll(NOT_DONE, (step) => ['skipped b', saga, step, 'running', manualStatus(step)]),
+    ...forAll(NOT_DONE, (step) => ['resolved b', saga, step, 'running', manualStatus(step)]),
   ]),
   ...forAll(STEPS, (step) => ['retried', 'stuck back', step, 'compensating', undoAgain(step)]),
   ...forAll(TO_BE_UNDONE, (step) => ['retried b', 'stuck back', step, 'compensating', undoAgain(step)]),
-  ...forAll(TO_BE_UNDONE, (step) => ['skipped b', 'stuck back', step, 'compensating', undone(step)]),
+  ...forAll(TO_BE_UNDONE, (step) => ['resolved b', 'stuck back', step, 'compensating', undone(step)]),
 ];
 /** What waits for another attempt makes it at once. */
 const HURRIED: Row[] = (['running', 'compensating'] as const).flatMap((saga) => [
@@ -258,6 +258,6 @@ describe('what is kept of a step', () => {
   });
 
   it('is the result that an operator gave', () => {
-    expect(bOf(evolve(GRAPH, given('stuck forward', 'failed?'), EVENTS['skipped b'])).result).toBe('"new"');
+    expect(bOf(evolve(GRAPH, given('stuck forward', 'failed?'), EVENTS['resolved b'])).result).toBe('"new"');
   });
 });

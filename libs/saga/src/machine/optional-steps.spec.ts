@@ -76,7 +76,7 @@ describe('an optional step', () => {
     expect(actionsOf(trip, state)).toEqual([]);
   });
 
-  it('whose compensation fails permanently leaves the saga stuck there, and can be skipped', () => {
+  it('whose compensation fails permanently leaves the saga stuck there, and can be resolved', () => {
     const lost: SagaEvent = { type: 'compensation-failed', step: 'car', ...failed };
     const state = after(
       trip,
@@ -89,9 +89,9 @@ describe('an optional step', () => {
     );
     expect(state).toMatchObject({ status: 'stuck', heldPhase: 'running' });
     expect(permanentlyFailed({ state }, trip)).toEqual(['car']);
-    const skipped = evolve(trip, state, { type: 'operator-skipped', step: 'car' });
-    expect(stepState(skipped, 'car').status).toBe('compensated');
-    expect(decide(trip, skipped, 0).settle).toBe('completed');
+    const resolved = evolve(trip, state, { type: 'operator-resolved', step: 'car' });
+    expect(stepState(resolved, 'car').status).toBe('compensated');
+    expect(decide(trip, resolved, 0).settle).toBe('completed');
   });
 
   it('is not tried again when an operator retries what failed after it', () => {

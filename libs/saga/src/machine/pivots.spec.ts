@@ -217,7 +217,7 @@ describe('a pivot of which its outcome is unknown', () => {
   it('holds the saga until an operator retries it, or says that it is done', () => {
     expect([doubtful.status, doubtful.heldPhase]).toEqual(['stuck', 'running']);
     expect(next(graph, evolve(graph, doubtful, { type: 'retried' }))).toEqual(['run pay']);
-    expect(next(graph, evolve(graph, doubtful, { type: 'operator-skipped', step: 'pay' }))).toEqual([
+    expect(next(graph, evolve(graph, doubtful, { type: 'operator-resolved', step: 'pay' }))).toEqual([
       'run ship',
     ]);
   });
@@ -237,7 +237,7 @@ describe('a pivot of which its outcome is unknown', () => {
   });
 
   it('lets the rest be compensated once an operator says that it did not take effect', () => {
-    const back = evolve(graph, barred, { type: 'operator-skipped', step: 'pay' });
+    const back = evolve(graph, barred, { type: 'operator-resolved', step: 'pay' });
     expect(next(graph, back)).toEqual(['compensate pack']);
   });
 
@@ -255,12 +255,14 @@ describe('a pivot of which its outcome is unknown', () => {
       { type: 'settled', status: 'stuck' },
       cancelled,
       { type: 'settled', status: 'stuck' },
-      { type: 'operator-skipped', step: 'pay' },
+      { type: 'operator-resolved', step: 'pay' },
       { type: 'settled', status: 'stuck' },
     );
     expect(shortOf(both)).toBe('pay=compensated? bill=compensation_failed?');
     expect(next(two, evolve(two, both, { type: 'retried' }))).toEqual(['stuck']);
-    expect(next(two, evolve(two, both, { type: 'operator-skipped', step: 'bill' }))).toEqual(['compensated']);
+    expect(next(two, evolve(two, both, { type: 'operator-resolved', step: 'bill' }))).toEqual([
+      'compensated',
+    ]);
   });
 
   describe('and which had lost a join any', () => {
@@ -293,7 +295,7 @@ describe('a pivot of which its outcome is unknown', () => {
     });
 
     it('lets the rest be compensated when it is skipped', () => {
-      expect(next(race, evolve(race, lost, { type: 'operator-skipped', step: 'pay' }))).toEqual([
+      expect(next(race, evolve(race, lost, { type: 'operator-resolved', step: 'pay' }))).toEqual([
         'compensate book',
       ]);
     });

@@ -33,7 +33,7 @@ export function barredPivots(graph: SagaGraph, state: SagaState): string[] {
   return pivotsWithin(graph, state.rollbackTo).filter((name) => isBarred(graph, state, name));
 }
 
-/** An operator has skipped a compensation, although a pivot is barred: the saga cannot go forward any more. */
+/** An operator has resolved a compensation, although a pivot is barred: the saga cannot go forward any more. */
 export function isPartlyCompensated(state: SagaState): boolean {
   return [...stepsOfKinds(state.steps, KIND.compensated)].some(
     ([key, { status }]) => status === 'compensated' && !isDropped(stepState(state, stepOfKey(key))),

@@ -152,7 +152,7 @@ export type SagaEvent =
   /** An operator moves the end of a delay, of a wait, or of the time before the next attempt. */
   | { readonly type: 'rescheduled'; readonly step: string; readonly at: number }
   /** An operator did it manually: the step if the saga goes forward, its compensation if it compensates. */
-  | { readonly type: 'operator-skipped'; readonly step: string; readonly result?: string }
+  | { readonly type: 'operator-resolved'; readonly step: string; readonly result?: string }
   /** Nothing is left to do; what `decide` found. */
   | {
       readonly type: 'settled';

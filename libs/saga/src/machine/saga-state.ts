@@ -333,7 +333,7 @@ export function isInProgress(status: SagaStatus): status is StatusOf<'moving'> {
   return STATUS_GROUPS[status] === 'moving';
 }
 
-/** Whether a saga is idle until an operator retries, skips or aborts it. Paused sagas do not count: they wait to be resumed. */
+/** Whether a saga is idle until an operator retries, resolves or aborts it. Paused sagas do not count: they wait to be resumed. */
 export function needsOperator(status: SagaStatus): status is StatusOf<'halted'> {
   return STATUS_GROUPS[status] === 'halted';
 }

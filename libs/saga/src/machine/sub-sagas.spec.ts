@@ -188,15 +188,15 @@ describe('a saga that lost too many workers while it waits for another', () => {
     expect(stepState(state, 'courier').pruned).toBe(true);
   });
 
-  it('rejects marking the sub-saga step as completed manually', () => {
-    expect(evolve(race, stuck, { type: 'operator-skipped', step: 'parcel', result: '1' })).toBe(stuck);
+  it('rejects that the sub-saga step is resolved', () => {
+    expect(evolve(race, stuck, { type: 'operator-resolved', step: 'parcel', result: '1' })).toBe(stuck);
     const back = after(
       race,
       [{ type: 'retried' }, ended('parcel'), ...done('done'), CANCELLED, ...askUndo('parcel')],
       stuck,
     );
     const lost = after(race, [{ type: 'taken-over', count: 6, bound: 5, now: NOW }], back);
-    expect(evolve(race, lost, { type: 'operator-skipped', step: 'parcel' })).toBe(lost);
+    expect(evolve(race, lost, { type: 'operator-resolved', step: 'parcel' })).toBe(lost);
   });
 });
 
@@ -298,7 +298,7 @@ describe('compensating a step whose saga completed', () => {
           ...begun('ship'),
           ended('ship', status),
           { type: 'settled', status: 'suspended' },
-          { type: 'operator-skipped', step: 'ship', result: '"manual"' },
+          { type: 'operator-resolved', step: 'ship', result: '"manual"' },
           CANCELLED,
         ]);
         return next(graph, standing);

@@ -107,24 +107,24 @@ describe('the turn of a saga', () => {
     expect(decide(work, cancelled, 0).settle).toBe('compensated');
   });
 
-  test('does not let the deadline compensate a saga whose pivot an operator has skipped before it', () => {
+  test('does not let the deadline compensate a saga whose pivot an operator has resolved before it', () => {
     const pay = stepOf('pay', { pivot: true, compensate: undefined });
     const paid = { ...sequenceOf(stepOf('order'), pay, stepOf('ship')), rateLimit: { count: 1, per: PER } };
     const due = changeState(INITIAL, { deadline: 6_000 });
     // Its workers were lost before it began.
     const stuck = evolve(paid, due, { type: 'taken-over', count: 4, bound: 3, now: 5_000 });
     expect(stuck.status).toBe('stuck');
-    const skipped = ['order', 'pay'].reduce((state, step) => {
+    const resolved = ['order', 'pay'].reduce((state, step) => {
       const held = changeState(state, { status: 'stuck', heldPhase: 'running' });
-      return evolve(paid, held, { type: 'operator-skipped', step });
+      return evolve(paid, held, { type: 'operator-resolved', step });
     }, stuck);
-    expect(stepState(skipped, 'pay').status).toBe('completed');
-    expect(kinds(paid, skipped, 9_000)).toEqual(['begin']);
+    expect(stepState(resolved, 'pay').status).toBe('completed');
+    expect(kinds(paid, resolved, 9_000)).toEqual(['begin']);
   });
 
   test('is not asked for by a saga whose steps were all done by an operator', () => {
     const lost = evolve(work, INITIAL, { type: 'taken-over', count: 4, bound: 3, now: 5_000 });
-    const skipped = evolve(work, lost, { type: 'operator-skipped', step: 'first' });
-    expect(decide(work, skipped, 5_000)).toEqual({ actions: [], settle: 'completed' });
+    const resolved = evolve(work, lost, { type: 'operator-resolved', step: 'first' });
+    expect(decide(work, resolved, 5_000)).toEqual({ actions: [], settle: 'completed' });
   });
 });

@@ -10,12 +10,11 @@ import { SagaRuntime } from './saga.runtime.js';
 import type { CleanupOptions, CleanupResult } from './maintenance/saga.cleanup.js';
 import {
   type AbandonOptions,
-  type CompleteOptions,
   notFound,
+  type ResolveOptions,
   type RetryNowOptions,
   type RetryOptions,
   type SagaTarget,
-  type SkipOptions,
   toTarget,
   unknownCompensations,
 } from './calls/saga-calls.js';
@@ -30,11 +29,29 @@ import { loadSaga } from './calls/load-saga.js';
 /** The maximum number of entries that `history()` returns. */
 const LONGEST_HISTORY = 1_000;
 
-/** What operators do with sagas, with steps of all sagas of a name, and with ended sagas. */
+/**
+ * What operators do with sagas, with steps of all sagas of a name, and with ended sagas. A call that changes one saga is stored in
+ * its history, with the operator and the reason. It throws SagaNotFoundError if the saga does not exist, SagaValidationError
+ * for invalid options, and SagaApprovalPendingError if `forRoot({ approvals })` requires other operators to make it, too.
+ */
 @Injectable()
 export class SagaOperations {
   /** @hidden */
   constructor(@Inject(SagaRuntime) private readonly runtime: ServiceRuntime) {}
+
+  /**
+   * Marks a step as done elsewhere, with `result`: one that has failed, is running, waits or is next. If the saga compensates,
+   * the step's compensation is marked as done. If an attempt of the saga is in progress, the worker loses the lease of the
+   * saga, as for `abandon()`. An `@Approval` step that is not decided is approved by it, as `approve()` does, with the same
+   * quorum: `by` is required, `reason` is the comment, and `result` is not allowed.
+   * @param step the name of the step, or of an item (`ship[3]`)
+   * @throws SagaStateError if the step is none of these, waits for a sub-saga, or an at-most-once step is in progress, too
+   * @throws SagaPayloadError if JSON cannot represent the result; the message names the path
+   * @throws SagaValidationError for an approval without `by`, or with a result
+   */
+  async resolve(target: SagaTarget, step: string, options?: OperatorOptions & ResolveOptions): Promise<void> {
+    await operate(this.runtime, 'resolve', target, options, { step });
+  }
 
   /**
    * Retries the failed steps of a stuck or suspended saga, with all attempts again.
@@ -54,31 +71,6 @@ export class SagaOperations {
    */
   async retryNow(target: SagaTarget, options?: OperatorOptions & RetryNowOptions): Promise<void> {
     await operate(this.runtime, 'retryNow', target, options);
-  }
-
-  /**
-   * Marks the failed step or compensation of a stuck or suspended saga as completed manually. If the saga goes forward,
-   * the step completes with `result`. If it compensates, the step is marked as compensated.
-   * @throws SagaStateError if the saga is not stuck or suspended, or not at this step
-   */
-  async skip(target: SagaTarget, step: string, options?: OperatorOptions & SkipOptions): Promise<void> {
-    await operate(this.runtime, 'skip', target, options, { step });
-  }
-
-  /**
-   * Marks a step that is running, waiting or next as completed elsewhere, with `result`. If the saga compensates, the
-   * step's compensation is marked as completed. As for `abandon()`, the worker loses the lease of the saga.
-   * @param step the name of the step, or of an item (`ship[3]`)
-   * @throws SagaStateError if the step is neither running, waiting nor next, waits for a sub-saga, or an at-most-once step is
-   * in progress, too
-   * @throws SagaPayloadError if JSON cannot represent the result; the message names the path
-   */
-  async complete(
-    target: SagaTarget,
-    step: string,
-    options?: OperatorOptions & CompleteOptions,
-  ): Promise<void> {
-    await operate(this.runtime, 'complete', target, options, { step });
   }
 
   /**

@@ -132,10 +132,8 @@ export type RequiredApprovals = {
   abort?: number;
   /** The number for `undo()`, a whole number from 1. Default: 1. */
   undo?: number;
-  /** The number for `skip()`, a whole number from 1. Default: 1. */
-  skip?: number;
-  /** The number for `complete()`, a whole number from 1. Default: 1. */
-  complete?: number;
+  /** The number for `resolve()`, a whole number from 1. Of an approval, its quorum counts instead. Default: 1. */
+  resolve?: number;
   /** The number for `abandon()`, a whole number from 1. Default: 1. */
   abandon?: number;
   /** The number for `retry()` with another `input`, a whole number from 1. Default: 1. */

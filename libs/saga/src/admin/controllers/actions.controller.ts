@@ -1,4 +1,6 @@
 import { Body, Param, Post, Req } from '@nestjs/common';
+import { isApproval, isUndecided } from '../../engine/operate/approvals.js';
+import { isUuid } from '../../engine/payload/storable-key.js';
 import { CALL_NAMES, callerOptionsOf, type CallName, factsOf } from '../../engine/ports/call-table.js';
 import { SagaApprovalPendingError } from '../../errors.js';
 import { makeCall } from '../../nest/make-call.js';
@@ -7,13 +9,28 @@ import { type ActionAnswer, ActionAnswerDto, bodyOf } from '../dto/action.dto.js
 import { AdminController, Route } from '../route.js';
 import { readBody } from '../read-request.js';
 
+/** An approval as it is when leave is asked for: the right to approve it, or once it is decided, to resolve it. */
+interface FoundApproval {
+  readonly isUndecided: boolean;
+  readonly revision: number;
+}
+
+/** What the call expects: also the state for which leave was given. */
+function inState({ revision }: FoundApproval, expects: unknown): unknown {
+  if (expects === undefined) return { revision };
+  if (typeof expects === 'string') return { revision, status: expects };
+  return typeof expects === 'object' ? { revision, ...expects } : expects;
+}
+
 /** Acting on one saga: a route for each call of the table. Every call says who acts and why. */
 export class AdminActionsController extends AdminController {
   /** Asks for leave by the saga's name, then reads what was sent, and acts in the operator's name. */
   private async act(name: CallName, id: string, body: unknown, request: unknown): Promise<ActionAnswer> {
-    await this.access.one(askedAction(name, body), id, request);
+    const approval = name === 'resolve' ? await this.approvalIn(id, body) : undefined;
+    await this.access.one(askedAction(approval?.isUndecided ? 'approve' : name, body), id, request);
     const known = callerOptionsOf(name);
     const { by, ...sent } = readBody(body, [...known, ...Object.keys(factsOf(name).options)]);
+    if (approval) sent.expects = inState(approval, sent.expects);
     const operator = await this.access.operator(request, by);
     try {
       await makeCall(this.admin, name, id, known.includes('by') ? { ...sent, by: operator } : sent);
@@ -23,6 +40,17 @@ export class AdminActionsController extends AdminController {
       const { approvals, needed } = error;
       return { done: false, approvals, needed };
     }
+  }
+
+  /** The approval that a call would resolve. Undefined: its step is none. */
+  private async approvalIn(id: string, body: unknown): Promise<FoundApproval | undefined> {
+    const { step = '' } = askedAction('resolve', body);
+    if (!isUuid(id)) return undefined;
+    const { engine } = await this.admin.ready();
+    const saga = await engine.load({ id: id.toLowerCase() });
+    const graph = saga && (await engine.graphOf(saga));
+    if (!saga || !isApproval(saga, graph, step)) return undefined;
+    return { isUndecided: isUndecided(saga, graph, step), revision: saga.checkpoints };
   }
 
   /** The routes are methods, as decorators ask for. */

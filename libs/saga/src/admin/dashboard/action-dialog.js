@@ -16,7 +16,7 @@ import { previewView } from './preview.js';
 export function actionDialog(saga, action, context, done) {
   const { kind } = action;
   const call = ACTIONS[kind];
-  const compensating = saga.heldPhase === 'compensating';
+  const compensating = compensates(saga);
   const texts = { ...call, ...(compensating && call.compensating) };
   const label = texts.label.replace('…', '');
   const asked = call.fields.filter(({ name }) => name !== texts.omits);
@@ -47,7 +47,7 @@ export function actionDialog(saga, action, context, done) {
  * @param {import('../dashboard-data.js').ShownAction} action
  */
 function fieldOf({ name, type, label, required }, saga, { steps = [], signals }) {
-  const compensating = saga.heldPhase === 'compensating';
+  const compensating = compensates(saga);
   if (name === 'signal') return pickField(name, label, signals);
   if (name === 'unlessBegun') return pickField(name, label, [['', 'whatever has begun'], ...unbegun(saga)]);
   if (name === 'step') {
@@ -60,6 +60,11 @@ function fieldOf({ name, type, label, required }, saga, { steps = [], signals })
   }
   if (name === 'input') return saga.payloads.shown && jsonField(name, label, saga.input, true);
   return type === 'json' ? jsonField(name, label) : field(name, label, { required });
+}
+
+/** Whether the saga compensates, or needs an operator while it compensates. */
+function compensates({ status, heldPhase = status }) {
+  return heldPhase === 'compensating';
 }
 
 /** The steps of which no attempt has begun, each with its name as the text. */

@@ -85,7 +85,7 @@ function head(saga, act) {
             'data-action': action.kind,
             onclick: () => act(action),
           },
-          (action.now && ACTIONS[action.kind].now?.label) || ACTIONS[action.kind].label,
+          ACTIONS[action.kind].label,
         ),
       ),
     ),

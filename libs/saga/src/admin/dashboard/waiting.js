@@ -66,7 +66,7 @@ function adviceFor(saga) {
   if (!steps) return undefined;
   return steps.length === 0
     ? ' Retry it or abort it.'
-    : ' Fix the cause and retry it, or complete it manually and skip it.';
+    : ' Fix the cause and retry it, or do it elsewhere and resolve it.';
 }
 
 export function sagaLink(id, text = id) {

@@ -190,7 +190,7 @@ export const HistoryEntryDto = dto<AdminHistoryEntry>('HistoryEntryDto', {
   newInput: field.flag('Whether the action replaced the input.'),
   input: field.optional(field.object('The input of a retry that replaced it, redacted.')),
   to: field.optional(field.text('The new time of a reschedule.')),
-  result: field.optional(field.object('The result of a skip that set one, redacted.')),
+  result: field.optional(field.object('The result of a resolved step that was given one, redacted.')),
 });
 
 export const RollbackPlanDto = dto<RollbackPlan>('RollbackPlanDto', {

@@ -11,7 +11,8 @@ interface CommandWords {
   readonly prints?: string;
 }
 
-const INTERRUPTS = 'The worker loses the lease of the saga, and other attempts in progress are interrupted.';
+const INTERRUPTS =
+  'If an attempt is in progress, the worker loses the lease of the saga, and other attempts are interrupted.';
 
 export const CALL_COMMANDS: Readonly<Record<CallName, CommandWords>> = {
   retry: {
@@ -24,17 +25,16 @@ export const CALL_COMMANDS: Readonly<Record<CallName, CommandWords>> = {
     examples: ['saga retry-now place-order/order-1234 --step chargeCard'],
     prints: 'Retried {target}',
   },
-  skip: {
-    details:
-      'If the saga goes forward, the step completes with the result of --result. If it compensates, the step is marked as compensated.',
-    examples: [`saga skip place-order/order-1234 chargeCard --result '{"payment":"manual-1"}'`],
-    asks: "Mark '{}' as completed manually?",
-    prints: "Marked '{}' of {target} as completed manually",
-  },
   approve: { examples: ['saga approve place-order/order-1234 checkFraud --comment "invoice checked"'] },
   reject: { examples: ['saga reject place-order/order-1234 checkFraud --comment "invoice checked"'] },
   resume: { examples: ['saga resume --where saga=place-order --where status=paused --yes'] },
   pause: { examples: ['saga pause place-order/order-1234 --reason "the bank is down"'] },
+  resolve: {
+    details: `If the saga goes forward, the step completes with the result of --result. If it compensates, the step is marked as compensated. Of an approval, it is an approval. ${INTERRUPTS}`,
+    examples: [`saga resolve place-order/order-1234 chargeCard --result '{"payment":"manual-1"}'`],
+    asks: "Mark '{}' as done elsewhere?",
+    prints: "Marked '{}' of {target} as done elsewhere",
+  },
   signal: {
     examples: [`saga signal place-order/order-1234 payment-reply '{"paid":true}' --message-id bank-77`],
     prints: "Sent '{}' to {target}",
@@ -51,12 +51,6 @@ export const CALL_COMMANDS: Readonly<Record<CallName, CommandWords>> = {
   reschedule: {
     details: '<time> is an ISO date, or a duration from now such as 2h. A time in the past means at once.',
     examples: ['saga reschedule place-order/order-1234 remind 2026-12-24T08:00Z --reason "the date moved"'],
-  },
-  complete: {
-    details: INTERRUPTS,
-    examples: [`saga complete place-order/order-1234 chargeCard --result '{"payment":"manual-1"}'`],
-    asks: "Mark '{}' as completed elsewhere?",
-    prints: "Marked '{}' of {target} as completed",
   },
   abandon: {
     details: `The next attempt follows, or the compensation if no retries are left. ${INTERRUPTS}`,

@@ -64,7 +64,7 @@ export interface SagaOptions {
    */
   sla?: Duration | StartTimeOf;
   /**
-   * `'suspend'`: a failed saga does not compensate but waits for an operator (retry, skip, cancel, abort). Default:
+   * `'suspend'`: a failed saga does not compensate but waits for an operator (retry, resolve, cancel, abort). Default:
    * `'compensate'`.
    */
   onFailure?: 'compensate' | 'suspend';

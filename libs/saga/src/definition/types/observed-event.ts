@@ -31,7 +31,7 @@ interface ObservedFailure extends ObservedStep {
 }
 
 interface NeedsPerson {
-  /** The steps that failed, which an operator can retry or skip. */
+  /** The steps that failed, which an operator can retry or resolve. */
   readonly steps: readonly string[];
   /** The failure that made the saga compensate or stop. */
   readonly failure?: SagaFailure;

@@ -44,7 +44,7 @@ export function logAttention(stopped: StoppedSaga, showsMessages: boolean, log: 
 }
 
 function skipHint(id: string, [step]: readonly string[]): string {
-  return step === undefined ? '' : ` To mark a step as completed manually: npx saga skip ${id} ${step}.`;
+  return step === undefined ? '' : ` To mark the step as done elsewhere: npx saga resolve ${id} ${step}.`;
 }
 
 function nameOf({ name, code }: SerializedError): string {

@@ -110,7 +110,7 @@ describe('a saga that needs an operator', () => {
   });
 
   test('and goes on after a manual action reports that action', () => {
-    expect(changesOf(stuck, [{ type: 'operator-skipped', step: 'reserve' }])).toEqual([
+    expect(changesOf(stuck, [{ type: 'operator-resolved', step: 'reserve' }])).toEqual([
       { type: 'resumed', status: 'compensating' },
       { type: 'step-compensated', step: 'reserve', attempt: 1, status: 'compensating' },
     ]);

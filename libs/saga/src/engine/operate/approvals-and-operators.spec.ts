@@ -10,13 +10,13 @@ import {
   abortEdit,
   cancelEdit,
   pauseEdit,
+  resolveEdit,
   resumeEdit,
   retryEdit,
-  skipEdit,
   undoEdit,
   rescheduleEdit,
 } from './operator-edits.js';
-import { abandonEdit, completeEdit, retryNowEdit } from './way-out-edits.js';
+import { abandonEdit, retryNowEdit } from './way-out-edits.js';
 
 const NOW = 5_000;
 const signal = approvalSignal('allow');
@@ -25,7 +25,7 @@ const by = (approved: boolean) => ({
   ...{ step: 'allow', messageId: 'm', decision: { approved, by: 'ann', at: '2026-11-27T00:00:00.000Z' } },
 });
 
-type Call = (saga: StoredSaga, graph: Parameters<typeof skipEdit>[1]) => Edit | undefined;
+type Call = (saga: StoredSaga, graph: Parameters<typeof resolveEdit>[1]) => Edit | undefined;
 
 /** A call that is added does not compile here until it is named. */
 const CALLS: Readonly<Record<ChangingCall, Call>> = {
@@ -36,10 +36,9 @@ const CALLS: Readonly<Record<ChangingCall, Call>> = {
   resume: (saga, graph) => resumeEdit(saga, graph, NOW),
   retry: (saga, graph) => retryEdit(saga, graph, NOW, {}),
   retryNow: (saga, graph) => retryNowEdit(saga, graph, NOW, {}),
-  skip: (saga, graph) => skipEdit(saga, graph, NOW, { step: 'allow', result: '{}' }),
   approve: (saga, graph) => decisionEdit(saga, graph, by(true)),
   reject: (saga, graph) => decisionEdit(saga, graph, by(false)),
-  complete: (saga, graph) => completeEdit(saga, graph, NOW, { step: 'allow', result: '{}', force: true }),
+  resolve: (saga, graph) => resolveEdit(saga, graph, NOW, { step: 'allow', result: '{}', force: true }),
   abandon: (saga, graph) => abandonEdit(saga, graph, NOW, { step: 'allow', error, random: 0 }),
   reschedule: (saga, graph) => rescheduleEdit(saga, graph, NOW, { step: 'allow', at: () => NOW }),
 };
@@ -104,12 +103,12 @@ describe.each(kinds)('a %s approval', (kind) => {
 
 it('the refusal says what to call', () => {
   const saga = { ...SAGA, state: UNDECIDED['is asked for']! };
-  expect(() => CALLS.complete(saga, graphs.required)).toThrow(
+  expect(() => CALLS.resolve(saga, graphs.required)).toThrow(
     /it is an approval, and was not approved\. Call approve\(\) or reject\(\)/,
   );
   const suspended = { ...SAGA, state: UNDECIDED['was asked for in vain']! };
-  expect(() => CALLS.skip(suspended, graphs.required)).toThrow(/if it has failed, call retry\(\) first/);
-  expect(() => CALLS.skip(suspended, undefined)).toThrow(
+  expect(() => CALLS.resolve(suspended, graphs.required)).toThrow(/if it has failed, call retry\(\) first/);
+  expect(() => CALLS.resolve(suspended, undefined)).toThrow(
     /this process does not have .*cannot determine whether the step is an approval/,
   );
 });
@@ -117,15 +116,15 @@ it('the refusal says what to call', () => {
 describe('an approval that was given, and whose method', () => {
   const wait = { signal, takenSignal: 1, payload: '{}' };
 
-  it('fails, can be skipped', () => {
+  it('fails, can be resolved', () => {
     const saga = { ...SAGA, state: stateWith({ ...failed, attempts: 1, wait }, held) };
-    const edit = CALLS.skip(saga, graphs.required) as { state: SagaState };
+    const edit = CALLS.resolve(saga, graphs.required) as { state: SagaState };
     expect(edit.state.steps.get('allow')).toMatchObject({ status: 'completed', result: '{}' });
   });
 
-  it('hangs, can be completed', () => {
+  it('hangs, can be resolved', () => {
     const saga = { ...SAGA, lockedBy: 'worker', state: stateWith({ status: 'waiting', wait }) };
-    const edit = CALLS.complete(saga, graphs.required) as { state: SagaState };
+    const edit = CALLS.resolve(saga, graphs.required) as { state: SagaState };
     expect(edit.state.steps.get('allow')).toMatchObject({ status: 'completed', result: '{}' });
   });
 });

@@ -7,6 +7,7 @@ import { isTerminal, stepState } from '../../machine/saga-state.js';
 import { isDecision } from '../ports/operation.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
+import type { OperatorCall } from './operator-calls.js';
 import { refusedStep } from './refusals.js';
 
 /** A decision as it is stored: the payload of its signal. */
@@ -24,6 +25,40 @@ export function refusalIn(signal: string, payload: string | undefined): Serializ
     code: 'SAGA_APPROVAL_REJECTED',
     message: `Rejected by ${by}${comment === undefined ? '' : `: ${comment}`}`,
   };
+}
+
+/** Whether a step is an approval. Without the graph, that is known only while it waits. */
+export function isApproval({ state }: StoredSaga, graph: SagaGraph | undefined, step: string): boolean {
+  if (graph) return graph.steps.get(step)?.kind === 'approval';
+  return stepState(state, step).wait?.signal === approvalSignal(step);
+}
+
+/** Whether a step is an approval whose decision the saga still takes. */
+export function isUndecided(saga: StoredSaga, graph: SagaGraph | undefined, step: string): boolean {
+  const { status, wait } = stepState(saga.state, step);
+  const isOpen = (status === 'pending' || status === 'waiting') && wait?.takenSignal === undefined;
+  return isOpen && isApproval(saga, graph, step);
+}
+
+/**
+ * The call that is made: to resolve an approval that is not decided is to approve it, with the quorum of its step.
+ * @throws SagaValidationError if it names no operator, or has a result, which the method of the approval makes
+ */
+export function callOn(
+  saga: StoredSaga,
+  graph: SagaGraph | undefined,
+  { action, step, ...call }: OperatorCall,
+): OperatorCall {
+  if (action !== 'resolve' || !isUndecided(saga, graph, step!)) return { action, step, ...call };
+  const { id, by, reason, expects, result } = call;
+  if (by === undefined || result !== undefined) {
+    const how =
+      by === undefined
+        ? 'Give the operator who decides: { by }'
+        : 'Its method makes the result: remove { result }';
+    throw new SagaValidationError(`resolve(): step '${step}' is an approval. ${how}.`);
+  }
+  return { id, action: 'approve', step, by, reason, expects, needed: 1 };
 }
 
 /**
@@ -86,14 +121,12 @@ function approvalsWith(
 }
 
 function checkApproval({ id, ...saga }: StoredSaga, graph: SagaGraph | undefined, step: string): void {
-  if (!graph) {
-    if (saga.state.steps.get(step)?.wait?.signal === approvalSignal(step)) return;
+  if (isApproval({ id, ...saga }, graph, step)) return;
+  if (!graph)
     throw new SagaStateError(
       `Step '${step}' of saga ${id} cannot be decided on here: this process does not have ${sagaLabel(saga)}, and the ` +
         `saga does not wait for approval of this step yet. Repeat the call in a process that has it.`,
     );
-  }
-  if (graph.steps.get(step)?.kind === 'approval') return;
   const approvals = [...graph.steps.values()]
     .filter(({ kind }) => kind === 'approval')
     .map((node) => node.name);

@@ -26,9 +26,9 @@ import {
   cancelEdit,
   pauseEdit,
   permanentlyFailed,
+  resolveEdit,
   resumeEdit,
   retryEdit,
-  skipEdit,
   undoEdit,
   rescheduleEdit,
 } from './operator-edits.js';
@@ -37,8 +37,7 @@ import {
   abandonEdit,
   attemptsOf,
   backingOff,
-  completable,
-  completeEdit,
+  resolvable,
   retryNowEdit,
 } from './way-out-edits.js';
 
@@ -85,28 +84,24 @@ export const CALL_RULES: Readonly<Record<ChangingCall, CallRule>> = {
     steps: ({ saga, busy }) =>
       busy.length === 0 && isInProgress(saga.state.status) ? backingOff(saga.state) : [],
   },
-  skip: {
-    edit: (saga, graph, now, call) => skipEdit(saga, graph, now, { ...call, step: call.step! }),
-    steps: ({ saga, graph }) => failedSteps(saga, graph).filter((key) => mayBeSkipped(saga, graph, key)),
-  },
   approve: decision('approve'),
   reject: decision('reject'),
   resume: { edit: resumeEdit },
   pause: { edit: pauseEdit },
+  resolve: {
+    edit: (saga, graph, now, call) => resolveEdit(saga, graph, now, { ...call, step: call.step! }),
+    steps: ({ saga, graph, live, busy }) => {
+      const open = graph && isInProgress(saga.state.status) ? [...busy, ...resolvable(graph, live)] : [];
+      return unique([...failedSteps(saga, graph), ...open]).filter(
+        (key) => isUndone(saga, key) || mayBeMarked(saga, graph, key),
+      );
+    },
+  },
   cancel: { edit: cancelEdit },
   undo: { edit: undoEdit },
   reschedule: {
     edit: (saga, graph, now, { step, at }) => rescheduleEdit(saga, graph, now, { step: step!, at: at! }),
     steps: ({ saga, busy }) => (busy.length === 0 ? rescheduleable(saga.state) : []),
-  },
-  complete: {
-    edit: (saga, graph, now, call) => completeEdit(saga, graph, now, { ...call, step: call.step! }),
-    steps: ({ saga, graph, live, busy }) =>
-      graph && isInProgress(saga.state.status)
-        ? unique([...busy, ...completable(graph, live)]).filter(
-            (key) => saga.state.status === 'compensating' || mayBeMarked(saga, graph, key),
-          )
-        : [],
   },
   abandon: {
     edit: (saga, graph, now, call) => {
@@ -190,10 +185,10 @@ function failedSteps(saga: StoredSaga, graph: SagaGraph | undefined): string[] {
   return needsOperator(saga.state.status) ? unique(permanentlyFailed(saga, graph)) : [];
 }
 
-function mayBeSkipped(saga: StoredSaga, graph: SagaGraph | undefined, key: string): boolean {
-  const { heldPhase } = saga.state;
-  const isCompensation = stepState(saga.state, key).status === 'compensation_failed';
-  return heldPhase === 'compensating' || isCompensation || mayBeMarked(saga, graph, key);
+/** What an operator resolves of it is its compensation. */
+function isUndone({ state }: StoredSaga, key: string): boolean {
+  const { status, heldPhase = status } = state;
+  return heldPhase === 'compensating' || stepState(state, key).status === 'compensation_failed';
 }
 
 function signalsOf(graph: SagaGraph | undefined): string[] {

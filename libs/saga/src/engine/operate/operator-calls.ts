@@ -23,7 +23,7 @@ export interface OperatorCall extends CallValues {
   readonly action: ChangingCall;
   readonly by?: string;
   readonly reason?: string;
-  /** The new input of a retry, the result of a skip, as JSON text. Another one is another call. */
+  /** The new input of a retry, the result of a step, as JSON text. Another one is another call. */
   readonly given?: string;
   /** How the saga was when the operator looked at it. */
   readonly expects?: { readonly status?: SagaStatus; readonly revision?: number };

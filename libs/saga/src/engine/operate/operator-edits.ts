@@ -24,7 +24,7 @@ import { hasBegun } from '../../machine/missing-code.js';
 import { rescheduleable, timedWaitOf } from '../../machine/reschedule.js';
 import { liveState } from '../ports/live-state.js';
 import { startTimeOf } from '../../machine/turn.js';
-import { attemptsOf, inProgress } from './way-out-edits.js';
+import { attemptsOf, inProgress, resolveOpenEdit, type WayOut } from './way-out-edits.js';
 
 /**
  * Stops and compensates. While a worker holds the saga, it is asked to: what is in progress settles first. Refused while
@@ -152,25 +152,24 @@ function checkDirection(saga: StoredSaga, graph: SagaGraph | undefined, step: st
   throw refusedCall(
     'retried',
     saga,
-    `the pivot '${barred[0]}' would lead forward, but another step was skipped as compensated. Skip '${barred[0]}' as well ` +
-      `to roll back, or abort the saga`,
+    `the pivot '${barred[0]}' would lead forward, but another step was resolved as compensated. Resolve '${barred[0]}' as ` +
+      `well to roll back, or abort the saga`,
   );
 }
 
-/** Takes a step that failed permanently (or its compensation, if the saga compensates) as done manually. */
-export const skipEdit: OperatorEdit<{ step: string; result?: string }> = (
-  saga,
-  graph,
-  now,
-  { step, result },
-) => {
-  if (!needsOperator(saga.state.status)) throw refusedCall('skipped', saga);
+/**
+ * A step is done elsewhere, with this result; or its compensation is, if the saga compensates. Of a saga that needs an operator,
+ * what failed permanently; of one that runs or compensates, what is in progress, waits or is next.
+ */
+export const resolveEdit: OperatorEdit<WayOut & { result?: string }> = (saga, graph, now, given) => {
+  if (!needsOperator(saga.state.status)) return resolveOpenEdit(saga, graph, now, given);
+  const { step, result } = given;
   const steps = permanentlyFailed(saga, graph);
-  if (!steps.includes(step)) throw notFailed('skipped', step, saga, steps);
-  return edited(saga, graph, now, { type: 'operator-skipped', step, result });
+  if (!steps.includes(step)) throw notFailed('resolved', step, saga, steps);
+  return edited(saga, graph, now, { type: 'operator-resolved', step, result });
 };
 
-/** The steps, or items, that a saga which needs attention stands at: what an operator may retry or skip. */
+/** The steps, or items, that a saga which needs attention stands at: what an operator may retry or resolve. */
 export function permanentlyFailed(
   { state }: Pick<StoredSaga, 'state'>,
   graph: SagaGraph | undefined,

@@ -2,7 +2,7 @@ import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
-import { abandonEdit, completeEdit, retryNowEdit } from './way-out-edits.js';
+import { abandonEdit, resolveOpenEdit, retryNowEdit } from './way-out-edits.js';
 
 const graph = graphOf(stepOf('pay'), stepOf('tell', { after: ['pay'], delay: 1_000 }));
 const error = { name: 'AttemptAbandonedError', message: 'it hangs' };
@@ -16,7 +16,7 @@ function stateOf(edit: ReturnType<typeof retryNowEdit>): SagaState | undefined {
   return edit && 'state' in edit ? edit.state : undefined;
 }
 
-describe('retry({ now })', () => {
+describe('retryNow()', () => {
   const failed = { status: 'waiting', attempts: 1, failures: 1, retryAt: 9_000 } as const;
 
   it('leaves a delay, a rate limit and a wait for a signal as they are', () => {
@@ -53,7 +53,7 @@ describe('an at-most-once step that was interrupted, of a saga that compensates'
     const once = graphOf(stepOf('pay', { idempotent: false, probe: 'find' }));
     const saga = sagaWith({ pay: { status: 'running', attempts: 1 } });
     const compensating = { ...saga, state: { ...saga.state, status: 'compensating' } } as const;
-    const state = stateOf(completeEdit(compensating, once, 0, { step: 'pay', result: '1' }));
+    const state = stateOf(resolveOpenEdit(compensating, once, 0, { step: 'pay', result: '1' }));
     expect(state?.steps.get('pay')).toMatchObject({ status: 'completed', result: '1' });
     expect(state?.status).toBe('compensating');
   });
@@ -72,7 +72,7 @@ describe('a step that waits for a sub-saga', () => {
   it('is not for an operator to complete, and the error names the saga to act on', () => {
     const parent = graphOf(stepOf('ship', { kind: 'sub-saga' }));
     const saga = sagaWith({ ship: { status: 'waiting', attempts: 1, child: { id: 'c', phase: 'running' } } });
-    expect(() => completeEdit(saga, parent, 0, { step: 'ship' })).toThrow(
+    expect(() => resolveOpenEdit(saga, parent, 0, { step: 'ship' })).toThrow(
       /waits for saga c. Act on that saga/,
     );
   });

@@ -24,7 +24,7 @@ import { edited, type OperatorEdit } from './edit-by-events.js';
  * what will not come. The lease is taken away, so that what the method still does does not count. Attempts beside it are
  * interrupted, as when a worker shuts down.
  */
-interface WayOut {
+export interface WayOut {
   /** The step, or the key of an item. */
   readonly step: string;
   /** Does it also if another at-most-once attempt is interrupted by it. */
@@ -52,21 +52,21 @@ export const abandonEdit: OperatorEdit<WayOut & { error: SerializedError; random
 };
 
 /** A step in progress or waiting is done elsewhere, with this result; or its compensation is. */
-export const completeEdit: OperatorEdit<WayOut & { result?: string }> = (
+export const resolveOpenEdit: OperatorEdit<WayOut & { result?: string }> = (
   saga,
   given,
   now,
   { step: key, result, force },
 ) => {
-  const graph = graphFor('completed', saga, given);
+  const graph = graphFor('resolved', saga, given);
   const live = liveState(saga, graph, now);
   const step = stepState(live, key);
   const { active, status, child } = step;
   if (awaitsChild(step))
-    throw refusedStep('completed', key, saga, `it waits for saga ${child!.id}. Act on that saga`);
-  const open = completable(graph, live);
+    throw refusedStep('resolved', key, saga, `it waits for saga ${child!.id}. Act on that saga`);
+  const open = resolvable(graph, live);
   if (!active && !open.includes(key))
-    throw notInProgress('completed', key, saga, [...attemptsOf(live), ...open]);
+    throw notInProgress('resolved', key, saga, [...attemptsOf(live), ...open]);
   const undoes = active ? status === 'compensating' : isUndone(live, key);
   const events: SagaEvent[] = undoes
     ? [{ type: 'compensation-completed', step: key }]
@@ -75,7 +75,7 @@ export const completeEdit: OperatorEdit<WayOut & { result?: string }> = (
   const asked = isLostAttempt(nodeOf(graph, key), step);
   const began = undoes ? 'compensation-started' : asked ? 'probe-started' : 'step-started';
   if (!active) events.unshift({ type: began, step: key });
-  return takenAway(saga, graph, now, live, { call: 'completed', step: key, force }, events);
+  return takenAway(saga, graph, now, live, { call: 'resolved', step: key, force }, events);
 };
 
 /** What backs off makes its next attempt at once. */
@@ -124,7 +124,7 @@ export function abandonable(live: SagaState): string[] {
 }
 
 /** The steps, and items, that begin next or wait, and that an operator may take as done: without those in progress. */
-export function completable(graph: SagaGraph, live: SagaState): string[] {
+export function resolvable(graph: SagaGraph, live: SagaState): string[] {
   if (!isInProgress(live.status)) return [];
   // Also before its rate limit lets it begin.
   const next = decide(graph, { ...live, deadline: undefined, turn: 'begun' }, Infinity).actions;

@@ -26,19 +26,12 @@ import type { CallValues } from './operator-calls.js';
 import {
   cancelEdit,
   permanentlyFailed,
+  resolveEdit,
   resumeEdit,
   retryEdit,
-  skipEdit,
   rescheduleEdit,
 } from './operator-edits.js';
-import {
-  abandonEdit,
-  attemptsOf,
-  backingOff,
-  completable,
-  completeEdit,
-  retryNowEdit,
-} from './way-out-edits.js';
+import { abandonEdit, attemptsOf, backingOff, resolvable, retryNowEdit } from './way-out-edits.js';
 
 type Graph = RandomGraph['graph'];
 
@@ -75,11 +68,11 @@ function callsOn(graph: Graph, saga: StoredSaga, now: number): (() => Edit | und
       (step) => () => rescheduleEdit(saga, graph, now, { step, at: () => now }),
     ),
     ...attemptsOf(live).map((step) => () => abandonEdit(saga, graph, now, { step, ...abandoned })),
-    ...[...attemptsOf(live), ...completable(graph, live)].map(
-      (step) => () => completeEdit(saga, graph, now, { step, force: true }),
+    ...[...attemptsOf(live), ...resolvable(graph, live)].map(
+      (step) => () => resolveEdit(saga, graph, now, { step, force: true }),
     ),
     ...(backingOff(saga.state).length > 0 ? [() => retryNowEdit(saga, graph, now, {})] : []),
-    ...permanentlyFailed(saga, graph).map((step) => () => skipEdit(saga, graph, now, { step })),
+    ...permanentlyFailed(saga, graph).map((step) => () => resolveEdit(saga, graph, now, { step })),
     () => retryEdit(saga, graph, now, {}),
     () => resumeEdit(saga, graph, now, undefined),
     () => cancelEdit(saga, graph, now, {}),

@@ -8,7 +8,7 @@ export interface CallOption {
   /** What the REST API and the command line say of it: one sentence without a verb, or with its own subject. */
   readonly about?: string;
   readonly example?: string;
-  /** The option stands before the others: `skip(target, step, options)`. */
+  /** The option stands before the others: `resolve(target, step, options)`. */
   readonly operand?: true;
   readonly required?: true;
 }
@@ -68,12 +68,6 @@ export const CALLS = {
     done: 'retried at once',
     options: { step: { type: 'step', about: 'The only step to retry, if several wait.' } },
   },
-  skip: {
-    summary: 'Marks the failed step or compensation of a stuck saga as completed manually',
-    done: 'skipped',
-    options: { step: step('The step that was completed manually.'), result: RESULT },
-    approvals: 'skip',
-  },
   approve: {
     summary: 'Approves an approval step',
     done: 'approved',
@@ -88,6 +82,16 @@ export const CALLS = {
   },
   resume: { summary: 'Resumes a paused saga', done: 'resumed', options: {}, many: true },
   pause: { summary: 'Pauses a saga: no further step begins', done: 'paused', options: {}, many: true },
+  resolve: {
+    summary: 'Marks a step or its compensation as done elsewhere, whether it has failed, is running or waits',
+    done: 'resolved',
+    options: {
+      step: step('The step, or the item, that was done elsewhere.'),
+      force: FORCE,
+      result: RESULT,
+    },
+    approvals: 'resolve',
+  },
   signal: {
     summary: 'Sends a signal to a saga. A signal that arrives early is kept',
     done: 'sent the signal',
@@ -131,16 +135,6 @@ export const CALLS = {
         example: '2026-12-24T08:00:00Z',
       },
     },
-  },
-  complete: {
-    summary: 'Marks a step that is running or waiting, or its compensation, as completed elsewhere',
-    done: 'completed',
-    options: {
-      step: step('The step, or the item, that is in progress or waits.'),
-      force: FORCE,
-      result: RESULT,
-    },
-    approvals: 'complete',
   },
   abandon: {
     summary: 'Abandons an attempt in progress: its outcome is unknown from now on',

@@ -21,7 +21,7 @@ export interface Operation {
   readonly proposed: boolean;
   /** A retry with another input. */
   readonly newInput?: boolean;
-  /** What the call was given, as JSON text: the new input of a retry, the result of a skip or completion, the time of `reschedule`. */
+  /** What the call was given, as JSON text: the new input of a retry, the result of a resolved step, the time of `reschedule`. */
   readonly given?: string;
 }
 

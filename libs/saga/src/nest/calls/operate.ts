@@ -1,3 +1,4 @@
+import { callOn } from '../../engine/operate/approvals.js';
 import { CALL_RULES } from '../../engine/operate/call-rules.js';
 import { checkNamed, operated } from '../../engine/operate/operator-calls.js';
 import type { ChangingCall } from '../../engine/ports/call-table.js';
@@ -21,11 +22,13 @@ export async function operate(
   operands: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   const { engine, registry, options } = await runtime.ready();
-  const call = readCall(action, operands, given, options);
-  checkNamed(call);
+  const read = readCall(action, operands, given, options);
+  checkNamed(read);
+  let call = read;
   let pending: number | undefined;
   const edited = await engine.edit(toTarget(target, registry), (saga, graph, now) => {
-    const made = operated(saga, call, () => CALL_RULES[action].edit(saga, graph, now, call));
+    call = callOn(saga, graph, read);
+    const made = operated(saga, call, () => CALL_RULES[call.action].edit(saga, graph, now, call));
     pending = made.pending;
     return made.edit;
   });

@@ -79,13 +79,8 @@ export interface AbandonOptions {
    */
   force?: boolean;
 }
-/** Options of `SagaOperations.complete()`, beside the operator and the reason. */
-export interface CompleteOptions extends AbandonOptions {
-  /** The step's result, as if its method had returned it. Default: `undefined`. */
-  result?: unknown;
-}
-/** Options of `SagaOperations.skip()`, beside the operator and the reason. */
-export interface SkipOptions {
+/** Options of `SagaOperations.resolve()`, beside the operator and the reason. */
+export interface ResolveOptions extends AbandonOptions {
   /** The step's result, as if its method had returned it. Default: `undefined`. */
   result?: unknown;
 }

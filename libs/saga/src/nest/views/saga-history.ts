@@ -28,7 +28,7 @@ export interface HistoryEntry {
   readonly input?: unknown;
   /** To when `reschedule()` moved the step: an ISO date, or the milliseconds from the call, as in `3600000 ms`. */
   readonly to?: string;
-  /** The result of a skip or completion. Omitted under the same conditions as `input`. */
+  /** The result of a resolved step. Omitted under the same conditions as `input`. */
   readonly result?: unknown;
 }
 

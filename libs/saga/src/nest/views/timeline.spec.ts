@@ -166,15 +166,15 @@ describe('the timeline of a saga', () => {
 
 describe('an operator action', () => {
   const entry = (given: Partial<HistoryEntry>): HistoryEntry => ({
-    ...{ at: time(0), action: 'skip', proposed: false, newInput: false },
+    ...{ at: time(0), action: 'resolve', proposed: false, newInput: false },
     ...given,
   });
 
   test.each([
     [{ action: 'signal', signal: 'paid' }, "sent the signal 'paid'"],
     [
-      { action: 'skip', step: 'ship', by: 'ann', result: { a: 1 } },
-      'ship skipped with the result {"a":1} by ann',
+      { action: 'resolve', step: 'ship', by: 'ann', result: { a: 1 } },
+      'ship resolved with the result {"a":1} by ann',
     ],
     [{ action: 'retry', newInput: true, input: 'b' }, 'retried with another input "b"'],
     [{ action: 'abort', proposed: true, by: 'ann', from: 'running' }, 'abort proposed by ann, while running'],
@@ -183,6 +183,6 @@ describe('an operator action', () => {
   });
 
   test('can be described without what it was given', () => {
-    expect(describeOperation(withoutGiven(entry({ step: 'ship', result: 'secret' })))).toBe('ship skipped');
+    expect(describeOperation(withoutGiven(entry({ step: 'ship', result: 'secret' })))).toBe('ship resolved');
   });
 });

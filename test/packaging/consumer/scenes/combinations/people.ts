@@ -16,14 +16,15 @@ class PayoutSaga {
   }
 }
 
-/** One operator alone cannot complete an approval that requires two. */
-export async function completeIsADecision(): Promise<void> {
+/** One operator alone cannot resolve an approval that requires two. */
+export async function resolveIsADecision(): Promise<void> {
   const { sagas, operations, close } = await open([PayoutSaga], { schema: ownSchema() });
   const { id } = await sagas.start(PayoutSaga, undefined);
   await eventually(async () => assert.equal((await sagas.get(id)).waitingFor?.kind, 'approval'));
-  const fin = { by: 'fin', reason: 'it is urgent', result: ['fin'] };
-  await operations.complete(id, 'approve', fin).catch(() => undefined);
-  await operations.complete(id, 'approve', fin).catch(() => undefined);
+  const fin = { by: 'fin', reason: 'it is urgent' };
+  await assert.rejects(operations.resolve(id, 'approve', { ...fin, result: ['fin'] }));
+  await operations.resolve(id, 'approve', fin);
+  await assert.rejects(operations.resolve(id, 'approve', fin));
   assert.deepEqual([(await sagas.get(id)).waitingFor?.kind, paid], ['approval', 0]);
   await close();
 }

@@ -120,9 +120,9 @@ export async function outOfAHang(sagas: SagaService, operations: SagaOperations)
   await operations.abandon(id, 'doIt', why);
   await running('more');
   assert.deepEqual(hung, [1, 2]);
-  await operations.complete(id, 'more', { result: 'by telephone', ...why });
+  await operations.resolve(id, 'more', { result: 'by telephone', ...why });
   await eventually(async () => assert.equal((await sagas.get(id)).waitingFor?.kind, 'signal'));
-  await operations.complete(id, 'hold', { result: 'elsewhere', ...why });
+  await operations.resolve(id, 'hold', { result: 'elsewhere', ...why });
   await eventually(async () => assert.equal((await sagas.get(id)).status, 'compensating'));
   await running('doIt');
   await operations.abandon(id, 'doIt', why);
@@ -133,8 +133,8 @@ export async function outOfAHang(sagas: SagaService, operations: SagaOperations)
     history.map(({ action, step, by }) => [action, step, by]),
     [
       ['abandon', 'doIt', 'ann'],
-      ['complete', 'more', 'ann'],
-      ['complete', 'hold', 'ann'],
+      ['resolve', 'more', 'ann'],
+      ['resolve', 'hold', 'ann'],
       ['abandon', 'doIt', 'ann'],
     ],
   );
