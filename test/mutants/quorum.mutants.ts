@@ -53,13 +53,19 @@ export const QUORUM_MUTANTS: readonly Mutant[] = [
     killers: [specs('memory-saga-store')],
   },
   {
+    name: 'resolve an approval that is not decided as any other step',
+    find: "action !== 'resolve' || !awaitsDecision(saga, graph, step!)",
+    replace: "action !== 'approve' || !awaitsDecision(saga, graph, step!)",
+    killers: [specs('operate/second-person')],
+  },
+  {
     name: 'let an operator complete an approval that was not given',
     find: "return graph ? graph.steps.get(step)?.kind !== 'approval' : graphUnknownHere(saga) !== undefined;",
     replace: 'return graph !== undefined || graphUnknownHere(saga) !== undefined;',
     killers: [specs('approvals-and-operators')],
   },
   {
-    name: 'let an operator skip what may be an approval where the saga is not known',
+    name: 'let an operator resolve what may be an approval where the saga is not known',
     find: "return graph ? graph.steps.get(step)?.kind !== 'approval' : graphUnknownHere(saga) !== undefined;",
     replace: "return graph?.steps.get(step)?.kind !== 'approval';",
     killers: [specs('approvals-and-operators')],

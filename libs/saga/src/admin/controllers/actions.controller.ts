@@ -1,5 +1,5 @@
 import { Body, Param, Post, Req } from '@nestjs/common';
-import { isApproval, isUndecided } from '../../engine/operate/approvals.js';
+import { awaitsDecision, isApproval } from '../../engine/operate/approvals.js';
 import { isUuid } from '../../engine/payload/storable-key.js';
 import { CALL_NAMES, callerOptionsOf, type CallName, factsOf } from '../../engine/ports/call-table.js';
 import { SagaApprovalPendingError } from '../../errors.js';
@@ -50,7 +50,7 @@ export class AdminActionsController extends AdminController {
     const saga = await engine.load({ id: id.toLowerCase() });
     const graph = saga && (await engine.graphOf(saga));
     if (!saga || !isApproval(saga, graph, step)) return undefined;
-    return { isUndecided: isUndecided(saga, graph, step), revision: saga.checkpoints };
+    return { isUndecided: awaitsDecision(saga, graph, step), revision: saga.checkpoints };
   }
 
   /** The routes are methods, as decorators ask for. */

@@ -34,7 +34,7 @@ export function isApproval({ state }: StoredSaga, graph: SagaGraph | undefined, 
 }
 
 /** Whether a step is an approval whose decision the saga still takes. */
-export function isUndecided(saga: StoredSaga, graph: SagaGraph | undefined, step: string): boolean {
+export function awaitsDecision(saga: StoredSaga, graph: SagaGraph | undefined, step: string): boolean {
   const { status, wait } = stepState(saga.state, step);
   const isOpen = (status === 'pending' || status === 'waiting') && wait?.takenSignal === undefined;
   return isOpen && isApproval(saga, graph, step);
@@ -49,7 +49,7 @@ export function callOn(
   graph: SagaGraph | undefined,
   { action, step, ...call }: OperatorCall,
 ): OperatorCall {
-  if (action !== 'resolve' || !isUndecided(saga, graph, step!)) return { action, step, ...call };
+  if (action !== 'resolve' || !awaitsDecision(saga, graph, step!)) return { action, step, ...call };
   const { id, by, reason, expects, result } = call;
   if (by === undefined || result !== undefined) {
     const how =
