@@ -1860,8 +1860,8 @@ RETURNS TABLE (saga_id uuid, name text, :STATE_COLUMN_TYPES, progress json, star
     CASE WHEN n.note IS NULL THEN s.updated_at
       ELSE i.created_at + (CASE n.form WHEN 'number' THEN n.note #>> '{}' WHEN 'array' THEN n.note->>0
         ELSE n.note->>'at' END)::float8 * interval '1 millisecond' END
-  FROM saga.instance i
-  JOIN saga.step s ON s.saga_id = i.id
+  FROM saga.step s
+  CROSS JOIN LATERAL (SELECT m.created_at, m.progress FROM saga.instance m WHERE m.id = s.saga_id LIMIT 1) AS i
   CROSS JOIN LATERAL (SELECT i.progress->'notes'->s.name AS note) AS of_step
   CROSS JOIN LATERAL (
     SELECT of_step.note, json_typeof(of_step.note) AS form,

@@ -6,7 +6,9 @@
 -- A function behind the view: partitions rename the tables and create others, which a view over them would follow or forbid.
 -- PostgreSQL makes the function a part of the statement that selects from it, and its conditions with it.
 --
--- Plan: for the steps of a saga both by primary key.
+-- Plan: for the steps of some sagas the steps by primary key, and for each the row of its saga. LIMIT keeps the two from being
+-- joined before anything else, as PostgreSQL did in a left join whose sagas it did not know when it planned: both tables from
+-- end to end.
 CREATE OR REPLACE FUNCTION saga.all_steps()
 RETURNS TABLE (saga_id uuid, name text, :STATE_COLUMN_TYPES, progress json, started_at timestamptz,
   updated_at timestamptz) LANGUAGE sql STABLE AS $function$
@@ -17,8 +19,8 @@ RETURNS TABLE (saga_id uuid, name text, :STATE_COLUMN_TYPES, progress json, star
     CASE WHEN n.note IS NULL THEN s.updated_at
       ELSE i.created_at + (CASE n.form WHEN 'number' THEN n.note #>> '{}' WHEN 'array' THEN n.note->>0
         ELSE n.note->>'at' END)::float8 * interval '1 millisecond' END
-  FROM saga.instance i
-  JOIN saga.step s ON s.saga_id = i.id
+  FROM saga.step s
+  CROSS JOIN LATERAL (SELECT m.created_at, m.progress FROM saga.instance m WHERE m.id = s.saga_id LIMIT 1) AS i
   CROSS JOIN LATERAL (SELECT i.progress->'notes'->s.name AS note) AS of_step
   CROSS JOIN LATERAL (
     SELECT of_step.note, json_typeof(of_step.note) AS form,
