@@ -17,7 +17,6 @@ const PARAMETERS: Record<string, string> = {
   Probe: 'string',
   After: 'string',
   Transactional: 'boolean',
-  Item: 'unknown',
 };
 const ENTRIES = [
   'index.ts',
@@ -105,6 +104,7 @@ function typeText(type: ts.TypeNode): string {
     .getText()
     .replace(/\/\/.*$/gm, '')
     .replace(/\breadonly /g, '')
+    .replace(/<(?:Input|Item)\b[^|]*>/g, '')
     .replace(/\b[A-Z]\w*\b/g, (word) => PARAMETERS[word] ?? word)
     .replace(/^\s*\|\s*/, '')
     .replace(/\s+/g, ' ')

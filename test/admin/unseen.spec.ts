@@ -14,7 +14,7 @@ class Mine {
   }
 }
 @Saga({
-  ...{ name: 'locked', lockMode: 'reject', lockKey: (input: { key: string }) => input.key },
+  ...{ name: 'locked', lockMode: 'reject', lockKey: ({ input }: { input: { key: string } }) => input.key },
   schedule: { cron: '0 0 1 1 *', input: () => ({ key: 'k' }), overlap: 'allow' },
 })
 class Locked {

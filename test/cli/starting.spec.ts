@@ -41,13 +41,13 @@ class Invoice {
 
 const LOCKED = `
   import { Saga, Step } from 'nestjs-durable-saga';
-  @Saga({ name: 'transfer', lockKey: (input) => input.account })
+  @Saga({ name: 'transfer', lockKey: ({ input }) => input.account })
   export class Transfer {
     @Step() move() {}
   }`;
 
 const holding = { gate: new Gate() };
-@Saga({ name: 'transfer', lockKey: ({ account }: { account: string }) => account })
+@Saga({ name: 'transfer', lockKey: ({ input }: { input: { account: string } }) => input.account })
 class Transfer {
   @Step() async move() {
     await holding.gate.opened;

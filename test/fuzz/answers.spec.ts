@@ -69,7 +69,7 @@ class When {
 @Saga({ name: 'rate-key' })
 class RateKey {
   @Step({
-    rateLimit: { count: 1_000, per: 1, key: ({ input }: StepContext<Case>) => answer(input) as string },
+    rateLimit: { count: 1_000, per: 1, key: ({ input }: { input: Case }) => answer(input) as string },
   })
   act() {
     return 'acted';
@@ -95,7 +95,7 @@ class RetryIf {
   }
 }
 
-@Saga({ name: 'lock-key', lockKey: (input: unknown) => answer(input as Case) as string })
+@Saga({ name: 'lock-key', lockKey: ({ input }: { input: unknown }) => answer(input as Case) as string })
 class LockKey {
   @Step() act() {
     return 'acted';

@@ -112,7 +112,7 @@ function nameOf(dice: Dice, k: number): string {
   return `${dice.happens(0.45) ? dice.among(SUB_SAGAS) : 's'}${k}`;
 }
 
-function lockKey(input: unknown): string {
+function lockKey({ input }: { input: unknown }): string {
   return `key ${(input as { family: FamilyMember }).family.key}`;
 }
 

@@ -111,7 +111,7 @@ export function sagasOver(outside: Outside) {
       return outside.act(ctx);
     }
   }
-  @Saga({ name: 'queue', lockKey: ({ n }: Input) => `key ${n % 2}`, ...RETRY })
+  @Saga({ name: 'queue', lockKey: ({ input }: { input: Input }) => `key ${input.n % 2}`, ...RETRY })
   class Queue extends Base {
     @Step({ compensate: 'undo' }) enter(ctx: Context) {
       return this.act(ctx);

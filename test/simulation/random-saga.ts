@@ -169,7 +169,7 @@ export function randomOptions(
   const timeout = dice.happens(0.15) ? dice.int(500, 20_000) : undefined;
   const suspends = dice.happens(0.1);
   const lockKey = dice.happens(0.15)
-    ? (input: unknown) => `key ${(input as { n: number }).n % 3}`
+    ? ({ input }: { input: { n: number } }) => `key ${input.n % 3}`
     : undefined;
   const limit = dice.happens(0.15) ? { count: dice.int(1, 3) } : undefined;
   return {

@@ -17,5 +17,5 @@ export interface Started {
 
 /** The key of a simulated saga's lock: the functions of simulated sagas return it at once. Undefined: the saga has none. */
 export function lockKeyNow({ lockKey }: SagaGraph, input: object): string | undefined {
-  return lockKey?.(input);
+  return lockKey?.({ input, item: undefined, tags: {} });
 }

@@ -1,4 +1,4 @@
-import { Saga, Step, type StepContext } from '../../libs/saga/src/index.js';
+import { Saga, Step } from '../../libs/saga/src/index.js';
 import { SagaTest } from '../../libs/saga/src/testing/index.js';
 
 let inside = 0;
@@ -8,7 +8,7 @@ let most = 0;
 class Mailing {
   @Step({
     forEach: () => ['a', 'b', 'a', 'b'],
-    limit: { count: 1, key: (ctx: StepContext) => ctx.item as string },
+    limit: { count: 1, key: ({ item }) => item },
   })
   async send() {
     inside += 1;

@@ -5,6 +5,7 @@ import {
   type CompensationContext,
   type ForEachContext,
   type ItemCompensationContext,
+  type KeyContext,
   type ProbeAnswer,
   type ResultsOf,
   Saga,
@@ -31,7 +32,7 @@ interface Parcel {
 @Saga({
   timeout: '1h',
   onFailure: 'suspend',
-  lockKey: (order: Order) => order.id,
+  lockKey: ({ input: order }: KeyContext<Order>) => order.id,
   limit: 5,
   durability: 'relaxed',
 })
@@ -201,7 +202,7 @@ export class WrongFailureSaga {}
 export class WrongDurabilitySaga {}
 
 // @ts-expect-error -- a key is text
-@Saga({ lockKey: (order: Order) => order.lines.length })
+@Saga({ lockKey: ({ input }: KeyContext<Order>) => input.lines.length })
 export class WrongKeySaga {}
 
 // @ts-expect-error -- what an input has to be is a class, or a schema
@@ -219,8 +220,8 @@ export class SchemaSaga {}
 export class ClassSaga {}
 
 @Saga({
-  limit: { count: 5, key: (ctx: { readonly input: Order }) => ctx.input.id },
-  lockKey: (order: Order) => order.id,
+  limit: { count: 5, key: ({ input }) => input.id },
+  lockKey: ({ input: order }: KeyContext<Order>) => order.id,
   lockMode: 'reject',
 })
 export class KeyedSaga {
@@ -229,11 +230,11 @@ export class KeyedSaga {
   }
 
   @Step({
-    rateLimit: { count: 1, per: '1s', key: (ctx: StepContext<Order, KeyedSaga>) => `${ctx.results.count}` },
+    rateLimit: { count: 1, per: '1s', key: ({ input, tags }: KeyContext<Order>) => tags.tenant ?? input.id },
   })
   limited(_ctx: StepContext<Order>): void {}
 
-  @Step({ limit: { count: 1, key: (ctx: StepContext<Order, KeyedSaga>) => `${ctx.results.count}` } })
+  @Step({ limit: { count: 1, key: ({ input }: { readonly input: { readonly id: string } }) => input.id } })
   slotted(_ctx: StepContext<Order>): void {}
 
   // @ts-expect-error -- a limit has a count
@@ -241,13 +242,55 @@ export class KeyedSaga {
   uncounted(_ctx: StepContext<Order>): void {}
 
   // @ts-expect-error -- a key is a text
-  @Step({ rateLimit: { count: 1, per: '1s', key: (ctx: StepContext<Order>) => ctx.input.lines.length } })
+  @Step({ rateLimit: { count: 1, per: '1s', key: ({ input }: KeyContext<Order>) => input.lines.length } })
   countedBy(_ctx: StepContext<Order>): void {}
 }
 
 // @ts-expect-error -- a key is a text
-@Saga({ limit: { count: 5, key: (ctx: { readonly input: Order }) => ctx.input.lines } })
+@Saga<Order>({ limit: { count: 5, key: ({ input }) => input.lines } })
 export class WrongLimitKeySaga {}
+
+/* oxlint-disable typescript/no-unsafe-return, typescript/no-unsafe-call -- what does not compile has no type */
+// @ts-expect-error -- a key sees the input in its stored form, in which a time is a text
+@Saga<Order>({ lockKey: ({ input }) => input.lines[0]!.by.toISOString() })
+export class TimeKeySaga {}
+
+// @ts-expect-error -- an input that nothing declares has no properties
+@Saga({ lockKey: ({ input }) => input.id })
+export class UntypedKeySaga {}
+
+// @ts-expect-error -- start() asks for what the steps declare, which has no tenant
+@Saga({ lockKey: ({ input }: KeyContext<{ tenant: string }>) => input.tenant })
+export class ForeignKeySaga {
+  @Step() first(_ctx: StepContext<Order>): void {}
+
+  // @ts-expect-error -- the same of a step's key
+  @Step({ limit: { count: 1, key: ({ input }: KeyContext<{ tenant: string }>) => input.tenant } })
+  second(): void {}
+}
+
+@Saga<{ id: string }>({ lockKey: ({ input }) => input.id, timeout: ({ input }) => input.id.length })
+export class ItemKeySaga {
+  @Step({
+    forEach: ({ input }: StepContext<Order>) => input.lines,
+    limit: { count: 1, key: ({ item, tags }) => tags.tenant ?? item.sku },
+    rateLimit: { count: 1, per: '1s', key: ({ input, item }: KeyContext<Order, Line>) => input.id + item.by },
+  })
+  pack(_ctx: ForEachContext<Order, Line>): void {}
+
+  @Step({
+    forEach: ({ input }: StepContext<Order>) => input.lines,
+    // @ts-expect-error -- a line has no bank
+    limit: { count: 1, key: ({ item }) => item.bank },
+  })
+  pay(_ctx: ForEachContext<Order, Line>): void {}
+
+  // @ts-expect-error -- without forEach there is no item
+  @Step({ limit: { count: 1, key: ({ item }) => item.sku } })
+  ship(_ctx: StepContext<Order>): void {}
+}
+
+/* oxlint-enable typescript/no-unsafe-return, typescript/no-unsafe-call */
 
 // @ts-expect-error -- it waits, or it is rejected
 @Saga({ lockKey: () => 'k', lockMode: 'wait' })

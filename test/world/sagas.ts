@@ -86,7 +86,7 @@ export class StuckSaga {
 }
 
 /** Each of its transactions, and each that it is made again in, is at the level that the input names. */
-@Saga({ name: 'booking', lockKey: ({ account }: { account: string }) => account })
+@Saga({ name: 'booking', lockKey: ({ input }: { input: { account: string } }) => input.account })
 export class BookingSaga {
   @Step() async look({ input }: StepContext<{ account: string }>) {
     if (input.account === 'a') await lockCrowd.visit(5);

@@ -27,7 +27,7 @@ export class Catalogues {
 }
 
 /** One import of a tenant at a time, in the order of their starts, and 20 of all tenants at once. */
-@Saga({ name: 'import', lockKey: ({ tenant }: Import) => tenant, limit: 20 })
+@Saga<Import>({ name: 'import', lockKey: ({ input }) => input.tenant, limit: 20 })
 export class ImportSaga {
   constructor(private readonly catalogues: Catalogues) {}
 

@@ -17,14 +17,7 @@ export { OnSagaEvent } from './definition/decorators/on-saga-event.decorator.js'
 export type { ObservedEvent, ObservedEventType } from './definition/types/observed-event.js';
 export { analyzeSaga } from './definition/build/build-saga-graph.js';
 export type { SagaFinding } from './shared/diagnostic.js';
-export type {
-  RateLimit,
-  SagaLimit,
-  SagaRateLimit,
-  StartKeyOf,
-  StepLimit,
-  StepKeyOf,
-} from './definition/options/limit-options.js';
+export type { KeyOf, Limit, RateLimit } from './definition/options/limit-options.js';
 export type {
   ApprovalDecision,
   ApprovalOptions,
@@ -46,6 +39,7 @@ export type {
   ForEachContext,
   HeartbeatContext,
   ItemCompensationContext,
+  KeyContext,
   StepContext,
   TransactionalCompensationContext,
   TransactionalStepContext,

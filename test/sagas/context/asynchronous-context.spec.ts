@@ -62,7 +62,10 @@ const retry = {
   retryIf: () => see('retryIf', true),
 };
 
-@Saga({ name: 'parcel', lockKey: ({ n }: Order) => see('lockKey of a sub-saga', `parcel-${n}`) })
+@Saga({
+  name: 'parcel',
+  lockKey: ({ input }: { input: Order }) => see('lockKey of a sub-saga', `parcel-${input.n}`),
+})
 class Parcel {
   @Step() pack() {
     see('a step of a sub-saga', undefined);
@@ -78,7 +81,7 @@ class Stock {
 
 @Saga({
   name: 'order',
-  lockKey: ({ n }: Order) => see('lockKey', `order-${n}`),
+  lockKey: ({ input }: { input: Order }) => see('lockKey', `order-${input.n}`),
   limit: { count: 50, key: () => see('key of limit', 'k') },
   rateLimit: { count: 10_000, per: 1_000, key: () => see('key of rateLimit', 'k') },
   timeout: () => see('timeout of a saga', '10m'),

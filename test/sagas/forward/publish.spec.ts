@@ -192,7 +192,7 @@ describe('What a transactional step publishes', () => {
 
 describe('Publishing works together with every other part of a checkpoint', () => {
   test('with a semantic lock that is passed on', async () => {
-    @Saga({ name: 'locked', lockKey: ({ key }: { key: string }) => key })
+    @Saga({ name: 'locked', lockKey: ({ input }: { input: { key: string } }) => input.key })
     class LockedSaga {
       @Step() request(ctx: StepContext<{ key: string }>) {
         ctx.publish({ topic: 'a', payload: ctx.input.key });

@@ -17,7 +17,7 @@ const scene = () => {
   const log: string[] = [];
   const gate = new Gate();
   const note = (what: string, { input }: { input: Folder }) => log.push(`${what} ${input.n}.${input.depth}`);
-  @Saga({ name: 'folder', lockKey: ({ owner }: Folder) => owner, retry: { attempts: 1 } })
+  @Saga({ name: 'folder', lockKey: ({ input }: { input: Folder }) => input.owner, retry: { attempts: 1 } })
   class FolderSaga {
     @Step({ compensate: 'unlock' }) async begin(ctx: StepContext<Folder>) {
       note('begin', ctx);

@@ -22,7 +22,7 @@ describe('a semantic lock', () => {
   const scene = () => {
     const log: string[] = [];
     const gates = new Map<number, Gate>();
-    @Saga({ name: 'transfer', lockKey: ({ account }: Account) => account })
+    @Saga({ name: 'transfer', lockKey: ({ input }: { input: Account }) => input.account })
     class Transfer {
       @Step() async begin(ctx: StepContext<Account>) {
         log.push(`begin ${ctx.input.n}`);
@@ -135,7 +135,7 @@ describe('a semantic lock', () => {
   });
 
   test('gets its key from the input as it is stored', async () => {
-    @Saga({ name: 'dated', lockKey: ({ at }: { at: Date }) => String(at) })
+    @Saga({ name: 'dated', lockKey: ({ input }: { input: { at: string } }) => input.at })
     class Dated {
       @Step() work() {}
     }
@@ -150,7 +150,7 @@ describe('a semantic lock', () => {
     const gate = new Gate();
     @Saga({
       name: 'export',
-      lockKey: ({ account }: Account) => account,
+      lockKey: ({ input }: { input: Account }) => input.account,
       lockMode: 'reject',
       schedule: { cron: '0 2 1 1 *', overlap: 'allow', input: () => ({ account: 'a', n: 0 }) },
     })
@@ -202,7 +202,7 @@ describe('a semantic lock', () => {
     const active = new Map<string, number>();
     const order = new Map<string, number[]>();
     const overlaps: string[] = [];
-    @Saga({ name: 'busy', lockKey: ({ account }: Account) => account })
+    @Saga({ name: 'busy', lockKey: ({ input }: { input: Account }) => input.account })
     class Busy {
       @Step() async begin({ input: { account, n } }: StepContext<Account>) {
         const already = active.get(account);
@@ -303,11 +303,9 @@ describe('a rate limit', () => {
     @Saga({ name: 'keyed' })
     class Keyed {
       @Step() tenantOf(ctx: StepContext<Call>) {
-        return ctx.input.tenant;
+        if (ctx.input.tenant !== null) ctx.setTags({ tenant: ctx.input.tenant });
       }
-      @Step({
-        rateLimit: { count: 1, per: '1h', key: (ctx: StepContext<Call, Keyed>) => ctx.results.tenantOf! },
-      })
+      @Step({ rateLimit: { count: 1, per: '1h', key: ({ tags }) => tags.tenant! } })
       call({ input }: StepContext<Call>) {
         startTimes.set(input.tenant!, [...(startTimes.get(input.tenant!) ?? []), Date.now()]);
       }

@@ -293,7 +293,7 @@ describe('a limit of a saga', () => {
 
   test('is not used by sagas that wait for their semantic lock', async () => {
     const calls = new HeldCalls();
-    @Saga({ name: 'both', limit: 2, lockKey: ({ key }: { key: string }) => key })
+    @Saga({ name: 'both', limit: 2, lockKey: ({ input }: { input: { key: string } }) => input.key })
     class Both {
       @Step() async work(ctx: StepContext<{ key: string; n: number }>) {
         await calls.hold(ctx.input.n);

@@ -81,7 +81,7 @@ describe('a limit of a step', () => {
   test('is of each key by itself, and is shown with the key', async () => {
     @Saga({ name: 'keyed-slots' })
     class Keyed {
-      @Step({ limit: { count: 1, key: (ctx: StepContext<Order>) => ctx.input.account } })
+      @Step({ limit: { count: 1, key: ({ input }: { input: Order }) => input.account } })
       work(ctx: StepContext<Order>) {
         return calls.hold(ctx.input.name);
       }

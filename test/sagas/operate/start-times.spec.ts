@@ -30,7 +30,7 @@ class PlainSaga {
     ran.push(input.key);
   }
 }
-@Saga({ name: 'locked', lockKey: (input: Input) => input.key, timeout: '2h' })
+@Saga({ name: 'locked', lockKey: ({ input }: { input: Input }) => input.key, timeout: '2h' })
 class LockedSaga {
   @Step() first({ input }: Ctx) {
     ran.push(input.key);

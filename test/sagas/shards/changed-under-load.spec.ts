@@ -34,7 +34,7 @@ class OrderSaga {
   }
 }
 
-@Saga({ name: 'account', lockKey: (input: { account: string }) => input.account })
+@Saga({ name: 'account', lockKey: ({ input }: { input: { account: string } }) => input.account })
 class AccountSaga {
   @Step() open(ctx: StepContext<{ account: string }>) {
     runs.ran(ctx);

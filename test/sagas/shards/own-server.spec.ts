@@ -52,7 +52,7 @@ class OrderSaga {
   }
 }
 
-@Saga({ name: 'account', lockKey: (input: { account: string }) => input.account })
+@Saga({ name: 'account', lockKey: ({ input }: { input: { account: string } }) => input.account })
 class AccountSaga {
   @Step({ delay: '50ms' }) open(ctx: StepContext<{ account: string }>) {
     runs.ran(ctx);

@@ -57,7 +57,7 @@ class PaymentSaga {
   }
 }
 
-@Saga({ name: 'account', lockKey: ({ account }: { account: string }) => account })
+@Saga({ name: 'account', lockKey: ({ input }: { input: { account: string } }) => input.account })
 class AccountSaga {
   @WaitFor({ signal: 'closed' }) close() {}
 }

@@ -51,7 +51,7 @@ class ClaimSaga {
   @Approval() agree() {}
 }
 
-@Saga({ name: 'account', lockKey: ({ account }: { account: string }) => account })
+@Saga({ name: 'account', lockKey: ({ input }: { input: { account: string } }) => input.account })
 class AccountSaga {
   @WaitFor({ signal: 'closed' }) close(_ctx: StepContext<{ account: string }>) {
     return undefined;

@@ -148,7 +148,8 @@ describe('an input that a class describes', () => {
     quantity: z.number().int().min(1).default(1),
     lines: z.array(z.object({ sku: z.string() })).optional(),
   }),
-  lockKey: ({ customer, quantity }: { customer: string; quantity: number }) => `${customer}/${quantity}`,
+  lockKey: ({ input }: { input: { customer: string; quantity: number } }) =>
+    `${input.customer}/${input.quantity}`,
 })
 class BySchema {
   @Step() take({ input }: StepContext<unknown>) {

@@ -9,7 +9,12 @@ import { TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
 
-@Saga({ name: 'order', lockKey: ({ key }: { key: string }) => key, sla: '1h', timeout: '1d' })
+@Saga({
+  name: 'order',
+  lockKey: ({ input }: { input: { key: string } }) => input.key,
+  sla: '1h',
+  timeout: '1d',
+})
 class OrderSaga {
   @Step() pack() {
     return { parcels: 2 };

@@ -81,7 +81,7 @@ export class SagaService {
     const lockRejects = graph.rejectsWhileLocked;
     const fixed = { id, fresh, correlationId, priority, delay, startAt, tags, lockRejects };
     const now = () => running.engine.now();
-    const lockKey = graph.lockKey && (await lockKeyOf(graph, text));
+    const lockKey = graph.lockKey && (await lockKeyOf(graph, text, tags));
     const made = newSagaOf(graph, text, fixed, now, lockKey);
     const to = { shard, transaction, input: checked };
     const placed = shards && (await withoutContext(() => shards.place(made, to)));

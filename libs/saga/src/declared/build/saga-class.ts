@@ -14,6 +14,7 @@ import {
   WORK_OPTIONS,
 } from '../../definition/options/step-options.js';
 import type { SagaOptions } from '../../definition/options/saga-options.js';
+import type { KeyContext } from '../../definition/types/contexts.js';
 import type { ScheduleOptions, ScheduleTick } from '../../definition/options/schedule-options.js';
 import { resultCheck } from './json-schema-check.js';
 import type { StandardSchema } from '../../definition/types/standard-schema.js';
@@ -145,8 +146,8 @@ class ClassBuilder {
   }
 
   lockKey(expression: Expression): NonNullable<SagaOptions['lockKey']> {
-    const keyOf = async (input: unknown) => {
-      const [key] = await this.parts.surroundings.evaluator.evaluate([expression], { input }).answer;
+    const keyOf = async ({ input, tags }: KeyContext<unknown, undefined>) => {
+      const [key] = await this.parts.surroundings.evaluator.evaluate([expression], { input, tags }).answer;
       if (typeof key === 'string' || typeof key === 'number') return String(key);
       throw new TypeError(`${this.where(expression)}: lockKey must return a text`);
     };

@@ -22,7 +22,8 @@ export const COMPENSATION_SCOPE: Scope = {
 export const CONNECTION_SCOPE: Scope = { names: [...SECRET], secret: true };
 /** `when` and `forEach`, which are asked again after a crash. */
 export const CONDITION_SCOPE: Scope = { names: [...RUN, 'round'], repeatable: true };
-export const LOCK_SCOPE: Scope = { names: ['input'], repeatable: true };
+/** The key of a lock. */
+export const LOCK_SCOPE: Scope = { names: ['input', 'tags'], repeatable: true };
 /** The input of a saga that a schedule starts. */
 export const SCHEDULE_SCOPE: Scope = { names: ['at', 'triggered'] };
 /** The input of a sub-saga or of a handler. */

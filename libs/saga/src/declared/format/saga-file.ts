@@ -1,6 +1,6 @@
 import type { SagaOptions } from '../../definition/options/saga-options.js';
 import type { ScheduleOptions } from '../../definition/options/schedule-options.js';
-import type { RateLimit, SagaRateLimit, StepLimit } from '../../definition/options/limit-options.js';
+import type { Limit, RateLimit } from '../../definition/options/limit-options.js';
 import type { StepOptions } from '../../definition/options/step-options.js';
 import type { Duration } from '../../definition/options/duration.js';
 import type { Expression } from '../expression/expression.js';
@@ -20,7 +20,7 @@ export interface SagaFile extends Omit<
   /** A JSON Schema. */
   readonly input?: object | boolean;
   readonly secrets?: ReadonlyMap<string, string>;
-  readonly rateLimit?: Omit<SagaRateLimit, 'key'>;
+  readonly rateLimit?: Omit<RateLimit, 'key'>;
   readonly lockKey?: Expression;
   readonly schedule?: Omit<ScheduleOptions, 'input'> & { readonly input?: Template };
   readonly steps: ReadonlyMap<string, StepFile>;
@@ -68,7 +68,7 @@ export interface StepFile
   /** A JSON Schema. */
   readonly resultSchema?: object | boolean;
   readonly forEach?: Expression;
-  readonly limit?: number | Omit<StepLimit, 'key'>;
+  readonly limit?: number | Omit<Limit, 'key'>;
   readonly probe?: CallFile;
   readonly rateLimit?: Omit<RateLimit, 'key'>;
 }

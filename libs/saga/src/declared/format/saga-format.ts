@@ -1,4 +1,4 @@
-import { RATE_LIMIT, SAGA_RATE_LIMIT, STEP_LIMIT } from '../../definition/options/limit-options.js';
+import * as limits from '../../definition/options/limit-options.js';
 import { RETRY_POLICY } from '../../definition/options/retry-policy.js';
 import { SAGA_DECORATOR_OPTIONS } from '../../definition/options/saga-options.js';
 import { SCHEDULE_OPTIONS } from '../../definition/options/schedule-options.js';
@@ -80,10 +80,14 @@ const RESULT_SCHEMA = optionalKey(
 );
 
 const LIMIT = objectOf(
-  fieldsOf(STEP_LIMIT, { count: 'The number of attempts, over all sagas.', key: false }),
+  fieldsOf(limits.LIMIT, { count: 'The number of attempts, over all sagas.', key: false }),
 );
 const RATE = objectOf(
-  fieldsOf(RATE_LIMIT, { count: 'The number of attempts.', per: 'The length of the window.', key: false }),
+  fieldsOf(limits.RATE_LIMIT, {
+    count: 'The number of attempts.',
+    per: 'The length of the window.',
+    key: false,
+  }),
 );
 
 /** Keys of steps that do their work themselves. */
@@ -190,7 +194,11 @@ const SCHEDULE = objectOf(
   }),
 );
 const SAGA_RATE = objectOf(
-  fieldsOf(SAGA_RATE_LIMIT, { count: 'The number of sagas.', per: 'The length of the window.', key: false }),
+  fieldsOf(limits.RATE_LIMIT, {
+    count: 'The number of sagas.',
+    per: 'The length of the window.',
+    key: false,
+  }),
 );
 
 /** A saga's file. */
@@ -225,7 +233,7 @@ export const SAGA_FIELDS = {
     durability: "'relaxed': checkpoints do not wait for the database's disk. Default: 'durable'.",
     lockKey: optionalKey(
       expression(LOCK_SCOPE),
-      'The key of a semantic lock: only one saga with the same key is active at a time. Default: none.',
+      'The key of a semantic lock, from input and tags: only one saga with the same key is active at a time. Default: none.',
     ),
     lockMode: false,
     limit: optionalKey(

@@ -1,7 +1,7 @@
 import type { StepContext } from '../types/contexts.js';
 import { SagaMetadata } from './saga-metadata.js';
-import type { HasCompensation, HasSteps, NoItems } from './step.decorator.js';
-import type { ApprovalDecision, ApprovalOptions } from '../options/step-options.js';
+import type { HasCompensation, HasSteps } from './step.decorator.js';
+import type { ApprovalDecision, ApprovalOptions, NoItems } from '../options/step-options.js';
 
 /* oxlint-disable typescript/no-explicit-any -- the shape of a method is checked, not what it carries */
 type ApprovalMethod = (ctx: StepContext<any, any>, decision: ApprovalDecision) => any;

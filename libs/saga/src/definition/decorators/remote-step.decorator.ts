@@ -1,8 +1,8 @@
 import type { StepContext } from '../types/contexts.js';
 import { SagaMetadata } from './saga-metadata.js';
 import type { ContractResult, InputGiven, IsRemote, RemoteResult } from '../types/remote-input.js';
-import type { HasCompensation, HasSteps, NoItems } from './step.decorator.js';
-import type { RemoteStepOptions } from '../options/step-options.js';
+import type { HasCompensation, HasSteps } from './step.decorator.js';
+import type { NoItems, RemoteStepOptions } from '../options/step-options.js';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the shape of a method is checked, not what it carries
 type RemoteMethod<Handler extends string> = (ctx: StepContext<any, any>) => InputGiven<Handler>;

@@ -47,7 +47,7 @@ export function StepHandler<
   const Compensation extends string = never,
   const Transactional extends boolean = false,
   const Probe extends string = never,
->(name: Name, options: StepHandlerOptions<Compensation, Transactional, Probe> = {}) {
+>(name: Name, options: StepHandlerOptions<Compensation, Transactional, Probe, ContractInput<Name>> = {}) {
   return <
     Method extends HandlerMethod<Name, Transactional>,
     Target extends HasCompensation<Compensation, Transactional, Method> & HasProbe<Probe, Method>,

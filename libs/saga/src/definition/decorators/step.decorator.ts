@@ -1,28 +1,25 @@
 import type {
   CompensationContext,
   ForEachContext,
+  InputOf,
   ItemCompensationContext,
   StepContext,
   TransactionalCompensationContext,
   TransactionalStepContext,
 } from '../types/contexts.js';
 import { SagaMetadata } from './saga-metadata.js';
-import type { ProbeAnswer, StepOptions } from '../options/step-options.js';
+import type { IfItems, NoItems, ProbeAnswer, StepOptions } from '../options/step-options.js';
 
-/** The items of a step without `forEach`: a type that no list can have. */
-declare const noItems: unique symbol;
-export interface NoItems {
-  readonly [noItems]: never;
-}
-
-/** `Then`, unless the step has no items; `any` and `never`, which `[]` is made of, are items. */
-type IfItems<Item, Then, Else> = 0 extends 1 & Item
-  ? Then
-  : [Item] extends [never]
-    ? Then
-    : [Item] extends [NoItems]
-      ? Else
-      : Then;
+/**
+ * What a class must have so that the keys of its decorators may read this input: steps that declare it. A saga whose steps
+ * declare no input takes any.
+ */
+export type HasInput<Saga, Input> =
+  unknown extends InputOf<Saga>
+    ? unknown
+    : [InputOf<Saga>] extends [Input]
+      ? unknown
+      : { 'its options read an input that its steps do not declare': Input };
 
 /* oxlint-disable typescript/no-explicit-any -- the shape of a method is checked, not what it carries */
 type ContextOf<Transactional extends boolean, Item> = IfItems<
@@ -80,15 +77,16 @@ export function Step<
   const Transactional extends boolean = false,
   const After extends string = never,
   const Probe extends string = never,
+  Input = unknown,
   Item = NoItems,
->(options: StepOptions<Compensation, Transactional, After, Probe, Item> = {}) {
+>(options: StepOptions<Compensation, Transactional, After, Probe, Input, Item> = {}) {
   return <
     Method extends StepMethod<Transactional, Item>,
     Target extends HasCompensation<Compensation, Transactional, Item, Method> &
       HasSteps<After> &
       HasProbe<Probe, Item, Method>,
   >(
-    target: Target,
+    target: Target & HasInput<Target, Input>,
     key: string,
     _descriptor: TypedPropertyDescriptor<Method>,
   ): void => {

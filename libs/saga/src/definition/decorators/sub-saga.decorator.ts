@@ -1,8 +1,8 @@
 import type { Type } from '@nestjs/common';
 import type { InputOf, ResultsOf, StepContext } from '../types/contexts.js';
 import { SagaMetadata } from './saga-metadata.js';
-import type { HasCompensation, HasSteps, NoItems } from './step.decorator.js';
-import type { SubSagaOptions } from '../options/step-options.js';
+import type { HasCompensation, HasSteps } from './step.decorator.js';
+import type { NoItems, SubSagaOptions } from '../options/step-options.js';
 
 /* oxlint-disable typescript/no-explicit-any -- the shape of a method is checked, not what it carries */
 type SubSagaMethod<Child> = (ctx: StepContext<any, any>) => InputOf<Child> | Promise<InputOf<Child>>;

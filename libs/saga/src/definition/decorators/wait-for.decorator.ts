@@ -1,7 +1,7 @@
 import type { StepContext } from '../types/contexts.js';
 import { SagaMetadata } from './saga-metadata.js';
-import type { HasCompensation, HasSteps, NoItems } from './step.decorator.js';
-import type { WaitForOptions } from '../options/step-options.js';
+import type { HasCompensation, HasSteps } from './step.decorator.js';
+import type { NoItems, WaitForOptions } from '../options/step-options.js';
 
 /* oxlint-disable typescript/no-explicit-any -- the shape of a method is checked, not what it carries */
 type WaitForMethod = (ctx: StepContext<any, any>, payload: any) => any;

@@ -1,12 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { Duration } from './duration.js';
-import {
-  RATE_LIMIT_EXAMPLE,
-  SAGA_RATE_LIMIT,
-  sagaLimit,
-  type SagaLimit,
-  type SagaRateLimit,
-} from './limit-options.js';
+import { type KeyOf, type Limit, limit, type RateLimit, rateLimit } from './limit-options.js';
 import * as kind from './kinds.js';
 import { type Kind, optional, type OptionsRead, type OptionTable, withDefault } from './option-reader.js';
 import { retryPolicy, type RetryPolicy } from './retry-policy.js';
@@ -21,7 +15,8 @@ import { isStandardSchema, type StandardSchema } from '../types/standard-schema.
 export type Durability = 'durable' | 'relaxed';
 
 /** Options of `@Saga`. */
-export interface SagaOptions {
+// oxlint-disable-next-line typescript/no-explicit-any -- each saga has an input of its own
+export interface SagaOptions<Input = any> {
   /**
    * The name of the saga in the database and in all tools: 1 to 200 characters. Default: the class name in kebab-case,
    * without a trailing `Saga` (PlaceOrderSaga is `place-order`).
@@ -52,7 +47,7 @@ export interface SagaOptions {
    * The deadline for going forward, from the time at which the saga may begin, or a function of the input that returns
    * it, or a date. After it, the saga compensates. Default: none.
    */
-  timeout?: Duration | StartTimeOf;
+  timeout?: Duration | StartTimeOf<Input>;
   /**
    * Starts a saga at each time of a cron expression, one in all processes together. If a process has several versions,
    * the highest one's schedule applies. Default: none.
@@ -62,7 +57,7 @@ export interface SagaOptions {
    * The time from the start after which an unfinished saga is overdue, or a function of the input that returns it, or a
    * date. It is reported once. Default: none.
    */
-  sla?: Duration | StartTimeOf;
+  sla?: Duration | StartTimeOf<Input>;
   /**
    * `'suspend'`: a failed saga does not compensate but waits for an operator (retry, resolve, cancel, abort). Default:
    * `'compensate'`.
@@ -77,11 +72,9 @@ export interface SagaOptions {
   durability?: Durability;
   /**
    * Returns the key of a semantic lock. Only one saga of this name with the same key is active at a time. The others
-   * wait in the order in which they were started. It is a function of the input alone and returns 1 to 500 characters.
-   * Default: none.
+   * wait in the order in which they were started. Default: none.
    */
-  // oxlint-disable-next-line typescript/no-explicit-any -- each saga has an input of its own
-  lockKey?: (input: any) => string;
+  lockKey?: KeyOf<Input, undefined>;
   /**
    * What `start()` does while another saga has the key of the semantic lock, or waits for it. `'queue'`: the new saga
    * waits. `'reject'`: `start()` throws SagaConflictError with the id of that saga, and stores none. A repeated start with
@@ -96,14 +89,13 @@ export interface SagaOptions {
    * a key with a million waiting sagas does not delay the first one of another. Default: no limit beyond the workers'
    * own.
    */
-  limit?: number | SagaLimit;
+  limit?: number | Limit<Input, undefined>;
   /**
    * At most `count` sagas of this name, in all versions, begin their first step within any window of `per`, in all
    * processes together. The others wait without a worker, in the order in which workers took them up. With `key`, each
-   * key, such as a tenant, has its own windows. The key is a function of the input alone and returns 1 to 500 characters;
-   * if it throws, or returns something else, `start()` throws SagaValidationError. Default: no limit.
+   * key, such as a tenant, has its own windows. Default: no limit.
    */
-  rateLimit?: SagaRateLimit;
+  rateLimit?: RateLimit<Input, undefined>;
   /**
    * How long an ended saga is kept. Then it is deleted with its sub-sagas. `false`: for ever. If a process has several
    * versions, the highest one's value applies. A sub-saga is kept as long as its parent. Default: the module's.
@@ -152,10 +144,10 @@ export const SAGA_DECORATOR_OPTIONS = {
   ),
   onFailure: withDefault(kind.oneOf('compensate', 'suspend'), 'compensate'),
   durability: withDefault(kind.oneOf('durable', 'relaxed'), 'durable'),
-  lockKey: optional(kind.func<(input: unknown) => string>()),
+  lockKey: optional(kind.func<KeyOf>()),
   lockMode: optional(kind.oneOf('queue', 'reject')),
-  limit: optional(sagaLimit),
-  rateLimit: optional(kind.object(SAGA_RATE_LIMIT, RATE_LIMIT_EXAMPLE)),
+  limit: optional(limit),
+  rateLimit: optional(rateLimit),
   retention: optional(
     kind.orFalse(kind.duration({ zero: 'would delete every saga as soon as it has ended' })),
   ),

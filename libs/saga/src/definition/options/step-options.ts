@@ -1,12 +1,6 @@
 import type { StepContext } from '../types/contexts.js';
 import { type Duration, LONGEST_TIMER } from './duration.js';
-import {
-  RATE_LIMIT,
-  RATE_LIMIT_EXAMPLE,
-  type RateLimit,
-  stepLimit,
-  type StepLimit,
-} from './limit-options.js';
+import { type Limit, limit, type RateLimit, rateLimit } from './limit-options.js';
 import * as kind from './kinds.js';
 import {
   type Kind,
@@ -27,6 +21,22 @@ export type Predicate = (ctx: StepContext<any, any>) => boolean;
 /** Returns the items of a step. It is called once, and its result is stored before the first item begins. */
 export type ItemsOf<Item = any> = (ctx: StepContext<any, any>) => readonly Item[];
 /* oxlint-enable typescript/no-explicit-any */
+
+/** The items of a step without `forEach`: a type that no list can have. */
+declare const noItems: unique symbol;
+export interface NoItems {
+  readonly [noItems]: never;
+}
+/** `Then`, unless the step has no items; `any` and `never`, which `[]` is made of, are items. */
+export type IfItems<Item, Then, Else> = 0 extends 1 & Item
+  ? Then
+  : [Item] extends [never]
+    ? Then
+    : [Item] extends [NoItems]
+      ? Else
+      : Then;
+/** The item of a key's context. */
+type ItemOf<Item> = IfItems<Item, Item, undefined>;
 
 /** Options that all nodes of a saga's graph share. */
 export interface NodeOptions<Compensation extends string = string, After extends string = string> {
@@ -169,6 +179,8 @@ export interface StepOptions<
   Transactional extends boolean = boolean,
   After extends string = string,
   Probe extends string = string,
+  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the input is
+  Input = any,
   // oxlint-disable-next-line typescript/no-explicit-any -- whatever the items are
   Item = any,
 > extends NodeOptions<Compensation, After> {
@@ -217,7 +229,7 @@ export interface StepOptions<
    * whole number from 1, or `{ count, key? }`. With `key`, each key has `count` of them. Other attempts wait in their
    * order, without a worker. Default: no limit.
    */
-  limit?: number | StepLimit;
+  limit?: number | Limit<Input, ItemOf<NoInfer<Item>>>;
   /**
    * A method of the class that determines an unknown outcome (after a timeout, UnknownOutcomeError, or an interrupted
    * at-most-once step). It returns `{ done: result }`, `'not-done'` or `'unknown'`. Default: none.
@@ -232,7 +244,7 @@ export interface StepOptions<
    * The maximum number of attempts (`count`) that begin within `per`, across all processes; with `key`, for each key.
    * Default: none.
    */
-  rateLimit?: RateLimit;
+  rateLimit?: RateLimit<Input, ItemOf<NoInfer<Item>>>;
 }
 
 /** The result of a probe. */
@@ -305,9 +317,9 @@ export const WORK_OPTIONS = {
   compensationReply: optional(kind.object(COMPENSATION_REPLY, REPLY_EXAMPLE)),
   forEach: optional(kind.func<ItemsOf>()),
   itemsAtOnce: optional(kind.count()),
-  limit: optional(stepLimit),
+  limit: optional(limit),
   probe: optional(kind.anything<string>()),
-  rateLimit: optional(kind.object(RATE_LIMIT, RATE_LIMIT_EXAMPLE)),
+  rateLimit: optional(rateLimit),
 } satisfies OptionTable<Omit<StepOptions, keyof SubSagaOptions>>;
 export const STEP_OPTIONS = { ...SUB_SAGA_OPTIONS, ...WORK_OPTIONS } satisfies OptionTable<StepOptions>;
 
@@ -365,7 +377,9 @@ export interface StepHandlerOptions<
   Compensation extends string = string,
   Transactional extends boolean = boolean,
   Probe extends string = string,
-> extends Pick<StepOptions<Compensation, Transactional, string, Probe>, HandlerStepOption> {
+  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the input is
+  Input = any,
+> extends Pick<StepOptions<Compensation, Transactional, string, Probe, Input, NoItems>, HandlerStepOption> {
   /**
    * The version of the handler, a whole number from 1. If the input or the result changes, declare a new version, and
    * keep the old handler while sagas use it. Default: 1.

@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import type { StepContext } from '../types/contexts.js';
+import type { KeyContext, StepContext } from '../types/contexts.js';
 import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import { shown } from '../../shared/shown-value.js';
 import { type Duration, LONGEST_DURATION, toMilliseconds } from './duration.js';
@@ -13,10 +13,10 @@ import { type Duration, LONGEST_DURATION, toMilliseconds } from './duration.js';
 export type TimeOf = (ctx: StepContext<any, any>) => Duration | Date;
 
 /**
- * Returns the time from the start, or a date, from the input of the saga. It is called once, in `start()`, and its result
- * is stored. If it throws, or returns neither a duration nor a valid Date, `start()` throws SagaValidationError.
+ * Returns the time from the start, or a date, from the input and the tags of the saga. It is called once, in `start()`, and its
+ * result is stored. If it throws, or returns neither a duration nor a valid Date, `start()` throws SagaValidationError.
  */
-export type StartTimeOf = (ctx: { readonly input: any }) => Duration | Date;
+export type StartTimeOf<Input = any> = (ctx: KeyContext<Input, undefined>) => Duration | Date;
 /* oxlint-enable typescript/no-explicit-any */
 
 /**

@@ -21,7 +21,7 @@ export interface ProgressReport {
 }
 
 /** The context that every method of a saga receives. */
-interface RunContext<Input, S> {
+interface RunContext<Input, Steps> {
   /** @hidden */
   readonly [declaredInput]?: { readonly input: Input };
   /** The saga's id, a UUID. */
@@ -37,7 +37,7 @@ interface RunContext<Input, S> {
   /** The number of the attempt, from 1. Attempts that were lost with their worker count. */
   readonly attempt: number;
   /** The results of the completed steps, by step name. */
-  readonly results: ResultsOf<S>;
+  readonly results: ResultsOf<Steps>;
   /**
    * Sends a message to other services if, and only if, the result of this method is stored. The default key is the
    * saga's id.
@@ -96,7 +96,7 @@ interface RunContext<Input, S> {
   readonly lastHeartbeat?: any;
 }
 
-interface StepRunContext<Input, S> extends RunContext<Input, S> {
+interface StepRunContext<Input, Steps> extends RunContext<Input, Steps> {
   /**
    * The idempotency key `<sagaId>:<step>`, the same on every attempt: a participant should do the work once per key.
    * The key of an item is `<sagaId>:<step>[3]`. After a rollback to a savepoint, after which the work must happen
@@ -107,13 +107,30 @@ interface StepRunContext<Input, S> extends RunContext<Input, S> {
   readonly round: number;
 }
 
-/** The context that a step's method receives. */
-export interface StepContext<Input = unknown, S = unknown> extends StepRunContext<Input, S> {
+interface KeyBaseContext<Input, Item> {
   /** @hidden */
-  readonly [comparedByStructure]?: { input?: Compared<Input>; results?: Compared<S> };
+  readonly [declaredInput]?: { readonly input: Input };
+  /** A copy of the saga's input in its stored form. */
+  readonly input: Serialized<Input>;
+  /** The item in its stored form, in a step with `forEach`. */
+  readonly item: Serialized<Item>;
+  /** A copy of the saga's tags: of a saga's key those of its start, of a step's key the present ones. Empty if it has none. */
+  readonly tags: Readonly<Record<string, string>>;
 }
 
-interface HeartbeatRunContext<Input, Details, S> extends StepContext<Input, S> {
+/** What the key of a lock or a limit is computed from. */
+export interface KeyContext<Input = unknown, Item = unknown> extends KeyBaseContext<Input, Item> {
+  /** @hidden */
+  readonly [comparedByStructure]?: { input?: Compared<Input>; item?: Compared<Item> };
+}
+
+/** The context that a step's method receives. */
+export interface StepContext<Input = unknown, Steps = unknown> extends StepRunContext<Input, Steps> {
+  /** @hidden */
+  readonly [comparedByStructure]?: { input?: Compared<Input>; results?: Compared<Steps> };
+}
+
+interface HeartbeatRunContext<Input, Details, Steps> extends StepContext<Input, Steps> {
   /** See `StepContext`. */
   heartbeat(details?: Details): Promise<void>;
   /** The details of the last heartbeat of earlier attempts and of this one, in their stored form. */
@@ -124,13 +141,13 @@ interface HeartbeatRunContext<Input, Details, S> extends StepContext<Input, S> {
 export interface HeartbeatContext<
   Input = unknown,
   Details = unknown,
-  S = unknown,
-> extends HeartbeatRunContext<Input, Details, S> {
+  Steps = unknown,
+> extends HeartbeatRunContext<Input, Details, Steps> {
   /** @hidden */
   readonly [comparedByStructure]?: {
     input?: Compared<Input>;
     details?: Compared<Details>;
-    results?: Compared<S>;
+    results?: Compared<Steps>;
   };
 }
 
@@ -149,13 +166,13 @@ export type InTransaction<Tx> = {
  * The context of a `transactional: true` step. `Tx` is the transaction of the application's database layer: `PoolClient`
  * with `nestjs-durable-saga/pg`, for example. Default: TypeORM's EntityManager.
  */
-export type TransactionalStepContext<Input = unknown, S = unknown, Tx = EntityManager> = StepContext<
+export type TransactionalStepContext<Input = unknown, Steps = unknown, Tx = EntityManager> = StepContext<
   Input,
-  S
+  Steps
 > &
   InTransaction<Tx>;
 
-interface ItemRunContext<Input, Item, S> extends StepContext<Input, S> {
+interface ItemRunContext<Input, Item, Steps> extends StepContext<Input, Steps> {
   /** The item of this run in its stored form. */
   readonly item: Serialized<Item>;
   /** The index of the item, from 0. */
@@ -163,16 +180,20 @@ interface ItemRunContext<Input, Item, S> extends StepContext<Input, S> {
 }
 
 /** The context of a step with `forEach`: a StepContext whose item is set. */
-export interface ForEachContext<Input = unknown, Item = unknown, S = unknown> extends ItemRunContext<
+export interface ForEachContext<Input = unknown, Item = unknown, Steps = unknown> extends ItemRunContext<
   Input,
   Item,
-  S
+  Steps
 > {
   /** @hidden */
-  readonly [comparedByStructure]?: { input?: Compared<Input>; item?: Compared<Item>; results?: Compared<S> };
+  readonly [comparedByStructure]?: {
+    input?: Compared<Input>;
+    item?: Compared<Item>;
+    results?: Compared<Steps>;
+  };
 }
 
-interface CompensationRunContext<Input, Result, S> extends RunContext<Input, S> {
+interface CompensationRunContext<Input, Result, Steps> extends RunContext<Input, Steps> {
   /** The step's result. `undefined` if its outcome is unknown, because it timed out or was lost with its worker. */
   readonly result: Serialized<Result> | undefined;
   /** The failure that made the saga compensate. */
@@ -185,13 +206,13 @@ interface CompensationRunContext<Input, Result, S> extends RunContext<Input, S> 
 export interface CompensationContext<
   Input = unknown,
   Result = unknown,
-  S = unknown,
-> extends CompensationRunContext<Input, Result, S> {
+  Steps = unknown,
+> extends CompensationRunContext<Input, Result, Steps> {
   /** @hidden */
   readonly [comparedByStructure]?: {
     input?: Compared<Input>;
     result?: Compared<Result>;
-    results?: Compared<S>;
+    results?: Compared<Steps>;
   };
 }
 
@@ -199,11 +220,15 @@ export interface CompensationContext<
 export type TransactionalCompensationContext<
   Input = unknown,
   Result = unknown,
-  S = unknown,
+  Steps = unknown,
   Tx = EntityManager,
-> = CompensationContext<Input, Result, S> & InTransaction<Tx>;
+> = CompensationContext<Input, Result, Steps> & InTransaction<Tx>;
 
-interface ItemCompensationRunContext<Input, Result, Item, S> extends CompensationContext<Input, Result, S> {
+interface ItemCompensationRunContext<Input, Result, Item, Steps> extends CompensationContext<
+  Input,
+  Result,
+  Steps
+> {
   /** The item that is compensated, in its stored form. */
   readonly item: Serialized<Item>;
   /** The index of the item, from 0. */
@@ -215,14 +240,14 @@ export interface ItemCompensationContext<
   Input = unknown,
   Result = unknown,
   Item = unknown,
-  S = unknown,
-> extends ItemCompensationRunContext<Input, Result, Item, S> {
+  Steps = unknown,
+> extends ItemCompensationRunContext<Input, Result, Item, Steps> {
   /** @hidden */
   readonly [comparedByStructure]?: {
     input?: Compared<Input>;
     result?: Compared<Result>;
     item?: Compared<Item>;
-    results?: Compared<S>;
+    results?: Compared<Steps>;
   };
 }
 

@@ -1,10 +1,9 @@
 import { timeReturned } from '../../definition/options/time-of.js';
 import { SagaValidationError } from '../../errors.js';
-import { decodePayload } from '../payload/payload.js';
 import { serializeError } from '../payload/serialize-error.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { relationsOf } from '../../machine/graph-relations.js';
-import { checkRateKey, limitKeyOf } from '../payload/start-keys.js';
+import { checkRateKey, limitKeyOf, startContext } from '../payload/start-keys.js';
 import type { NewSaga } from '../ports/stored-saga.js';
 import { withoutContext } from '../../shared/own-context.js';
 import type { Parts } from '../../shared/parts.js';
@@ -27,7 +26,7 @@ export function newSagaOf(
   lockKey: string | undefined,
 ): Omit<NewSaga, 'leased'> {
   const { id, fresh, correlationId, priority, tags, delay, startAt, lockRejects } = given;
-  checkRateKey(graph, input);
+  checkRateKey(graph, input, tags);
   return {
     id,
     fresh,
@@ -41,7 +40,7 @@ export function newSagaOf(
     version: graph.version,
     input,
     lockKey,
-    limitKey: limitKeyOf(graph, input),
+    limitKey: limitKeyOf(graph, input, tags),
     timeout: graph.timeoutOf ? computed(graph, 'timeout', input, given, now()) : graph.timeout,
     sla: graph.slaOf ? computed(graph, 'sla', input, given, now()) : graph.sla,
     step: relationsOf(graph).firstSteps,
@@ -53,13 +52,13 @@ function computed(
   graph: SagaGraph,
   what: 'timeout' | 'sla',
   input: string | undefined,
-  { startAt, delay = 0 }: Pick<NewSaga, 'startAt' | 'delay'>,
+  { startAt, delay = 0, tags }: Pick<NewSaga, 'startAt' | 'delay' | 'tags'>,
   now: number,
 ): number {
   const begins = Math.max(now, startAt ?? now + delay);
   const of = what === 'timeout' ? graph.timeoutOf! : graph.slaOf!;
   try {
-    const given = withoutContext(() => of({ input: decodePayload(input) }));
+    const given = withoutContext(() => of(startContext(input, tags)));
     return Math.max(1, timeReturned(given, what, begins) - begins);
   } catch (error) {
     throw new SagaValidationError(

@@ -1,3 +1,4 @@
+import type { KeyContext, StepContext } from '../../definition/types/contexts.js';
 import { ignoreRejection } from '../../shared/ignore-rejection.js';
 import { shown } from '../../shared/shown-value.js';
 
@@ -39,6 +40,19 @@ export function returnedKeyFlaw(key: unknown): string | undefined {
   ignoreRejection(key);
   const given = typeof key === 'string' ? `a string of ${key.length} characters` : shown(key);
   return `must synchronously return ${ruleOf(LONGEST_RETURNED_KEY)}; it returned ${given}`;
+}
+
+/** What the key of a step's limit is computed from. The input of a large saga is decoded for a key that reads it only. */
+export function keyContext(ctx: StepContext): KeyContext {
+  return {
+    get input() {
+      return ctx.input;
+    },
+    item: ctx.item,
+    get tags() {
+      return ctx.tags;
+    },
+  };
 }
 
 /** @throws TypeError if the function of a limit's key has returned something else than a key */

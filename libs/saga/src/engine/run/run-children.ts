@@ -144,7 +144,7 @@ export class RunChildren {
   }
 
   private async ofOwn(graph: SagaGraph, input: string | undefined, given: Parameters<typeof newSagaOf>[2]) {
-    const lockKey = await lockKeyOf(graph, input);
+    const lockKey = await lockKeyOf(graph, input, given.tags);
     return newSagaOf(graph, input, given, this.ports.now, lockKey);
   }
 

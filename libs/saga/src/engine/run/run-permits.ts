@@ -7,7 +7,7 @@ import { TIMED } from '../../machine/data/step-kinds.js';
 import { permitSlack } from '../../machine/turn.js';
 import { stepsOfKinds } from '../../machine/data/step-map.js';
 import { failedForGood } from '../attempt/attempt-events.js';
-import { keyReturned } from '../payload/storable-key.js';
+import { keyContext, keyReturned } from '../payload/storable-key.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 
 /** The limit of the sagas of a name is stored like that of a step without a name. */
@@ -62,7 +62,7 @@ export class RunPermits {
   private keyOf(action: Action): string | undefined {
     const { key: keyFor } = action.node.rateLimit!;
     if (!keyFor) return undefined;
-    return keyReturned(keyFor(this.contextOf(action)), 'rateLimit.key');
+    return keyReturned(keyFor(keyContext(this.contextOf(action))), 'rateLimit.key');
   }
 
   private async askOne({ node, key, actions }: LimitedActions): Promise<SagaEvent[]> {
@@ -77,7 +77,9 @@ export class RunPermits {
     const limit = this.graph.rateLimit!;
     let key: string | undefined;
     try {
-      key = limit.key && keyReturned(limit.key({ input: this.contextOf(action).input }), 'rateLimit.key');
+      key =
+        limit.key &&
+        keyReturned(limit.key({ ...keyContext(this.contextOf(action)), item: undefined }), 'rateLimit.key');
     } catch (error) {
       // It is not asked again if the saga goes on without the step.
       return [...failedForGood(action.key, error, this.ports.now()), { type: 'begun' }];

@@ -8,7 +8,7 @@ import { stepsOfKinds } from '../../machine/data/step-map.js';
 import { NOTHING } from '../../shared/empty-array.js';
 import { type FreeSlots, SLOT_KEPT_MS, type SlotHolder, type SlotLimit } from '../ports/step-slots.js';
 import { failedForGood } from '../attempt/attempt-events.js';
-import { keyReturned } from '../payload/storable-key.js';
+import { keyContext, keyReturned } from '../payload/storable-key.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import type { SagaRunPorts } from './saga-run-ports.js';
 
@@ -201,7 +201,7 @@ export class RunSlots {
 
   private keyOf(action: Action): string | undefined {
     const { key } = action.node.limit!;
-    return key && keyReturned(key(this.contextOf(action)), 'limit.key');
+    return key && keyReturned(key(keyContext(this.contextOf(action))), 'limit.key');
   }
 
   private limitOf(step: string, key: string | undefined): SlotLimit {

@@ -287,7 +287,7 @@ export class ScheduleTicker {
         ...(graph.rejectsWhileLocked && { lockRejects: true as const }),
       },
       () => this.ports.storeClock.now(),
-      await lockKeyOf(graph, text),
+      await lockKeyOf(graph, text, undefined),
     );
     return schedule.overlap === 'queue' ? { ...saga, lockKey: QUEUE_KEY } : saga;
   }

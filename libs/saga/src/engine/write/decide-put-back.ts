@@ -192,14 +192,14 @@ function asClaimed(saga: StoredSaga, now: number, graph: SagaGraph | undefined):
     ...{ fresh: false, leased: false, step: '', timeout: left(state.deadline), sla: left(slaAt) },
     lockKey: lock?.key,
     startAt: state.startsAt,
-    limitKey: graph && limitKeyAgain(graph, input),
+    limitKey: graph && limitKeyAgain(graph, input, tags),
   };
 }
 
 /** A claim does not read it. Undefined: its function gives none any more, so that the saga is one of those without a key. */
-function limitKeyAgain(graph: SagaGraph, input: string | undefined): string | undefined {
+function limitKeyAgain(graph: SagaGraph, input: string | undefined, tags: StoredSaga['tags']) {
   try {
-    return limitKeyOf(graph, input);
+    return limitKeyOf(graph, input, tags);
   } catch {
     return undefined;
   }

@@ -151,7 +151,7 @@ export class RigFamilySaga extends RigSaga {
 }
 
 /** Those of one key one after the other. */
-@Saga({ name: 'rig-queue', lockKey: (input: RigInput) => `key-${input.n % 3}`, ...PATIENT })
+@Saga({ name: 'rig-queue', lockKey: ({ input }: { input: RigInput }) => `key-${input.n % 3}`, ...PATIENT })
 export class RigQueueSaga extends RigSaga {
   constructor(participants: Participants) {
     super(participants);

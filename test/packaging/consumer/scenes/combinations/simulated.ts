@@ -19,7 +19,7 @@ const most = new Map<string, number>();
 class PrintSaga {
   @Step({
     idempotent: false,
-    limit: { count: 1, key: ({ input }: StepContext<Work>) => input.tenant },
+    limit: { count: 1, key: ({ input }: { input: Work }) => input.tenant },
   })
   async print({ input: { tenant } }: StepContext<Work>): Promise<void> {
     const count = (inProgress.get(tenant) ?? 0) + 1;
@@ -35,7 +35,7 @@ const goOn = gate();
 
 @Saga({ name: 'label' })
 class LabelSaga {
-  @Step({ limit: { count: 1, key: ({ input }: StepContext<Work>) => input.tenant } })
+  @Step({ limit: { count: 1, key: ({ input }: { input: Work }) => input.tenant } })
   print(_: StepContext<Work>): void {}
   @Step() send(_: StepContext<Work>): Promise<void> {
     return goOn.opened;

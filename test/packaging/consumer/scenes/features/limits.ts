@@ -68,7 +68,7 @@ class StepRateSaga {
   run(_ctx: StepContext<Work>): void {}
 }
 
-@Saga({ lockKey: (input: Work) => input.tenant, lockMode: 'reject' })
+@Saga({ lockKey: ({ input }: { input: Work }) => input.tenant, lockMode: 'reject' })
 class ExclusiveSaga {
   @WaitFor({ signal: 'end' })
   hold(_ctx: StepContext<Work>): void {}
