@@ -12,7 +12,7 @@ export const ROOMS = {
   declared: ['definition', 'shared'],
   nest: ['declared', 'shards', 'store', 'engine', 'machine', 'definition', 'shared'],
   messaging: ['nest', 'shards', 'store', 'engine', 'definition', 'shared'],
-  telemetry: ['messaging', 'nest', 'engine', 'machine', 'definition', 'shared'],
+  telemetry: ['nest', 'engine', 'machine', 'definition', 'shared'],
   admin: ['nest', 'store', 'engine', 'machine', 'definition', 'shared'],
   testing: ['nest', 'shards', 'store', 'engine', 'machine', 'definition', 'shared'],
   databases: ['store', 'shared'],

@@ -9,7 +9,7 @@ import {
   SagaMessagingModule,
   type SagaMessagingModuleOptions,
 } from '../../libs/saga/src/messaging/index.js';
-import { handling } from '../../libs/saga/src/messaging/handling/handled-message.js';
+import { handling } from '../../libs/saga/src/engine/observe/handled-message.js';
 import { partsOf } from '../../libs/saga/src/engine/observe/trace-context.js';
 import { until } from '../support/gate.js';
 import { MemoryBroker } from './support/memory-broker.js';
@@ -17,7 +17,6 @@ import { type MessagingApp, MessagingApps } from './support/messaging-apps.js';
 
 const apps = MessagingApps.onOwnDatabase();
 const TRACE = 'a'.repeat(32);
-const handled = (headers: Record<string, string>) => ({ id: '1', type: 't', key: 'k', headers, payload: 1 });
 const publish = ({ dataSource, outbox }: MessagingApp, messages: OutboxMessage | OutboxMessage[]) =>
   dataSource.transaction((manager) => outbox.publish(manager, messages));
 
@@ -40,7 +39,7 @@ describe('what is published while a message is handled', () => {
   test('belongs to the trace of that message, in a span of its own', async () => {
     const broker = new MemoryBroker();
     const app = await apps.start({ messaging: { transport: broker } });
-    const incoming = handled({ traceparent: `00-${TRACE}-${'b'.repeat(16)}-01` });
+    const incoming = { traceparent: `00-${TRACE}-${'b'.repeat(16)}-01` };
     await handling(incoming, () =>
       publish(app, [
         { topic: 't', payload: 1 },
@@ -57,7 +56,7 @@ describe('what is published while a message is handled', () => {
     const broker = new MemoryBroker();
     const app = await apps.start({ messaging: { transport: broker } });
     const own = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`;
-    const incoming = handled({ traceparent: `00-${TRACE}-${'b'.repeat(16)}-01` });
+    const incoming = { traceparent: `00-${TRACE}-${'b'.repeat(16)}-01` };
     await handling(incoming, () => publish(app, { topic: 't', payload: 1, headers: { traceparent: own } }));
     await until(() => broker.taken.length === 1);
     expect(broker.taken[0]!.headers.traceparent).toBe(own);
@@ -66,7 +65,7 @@ describe('what is published while a message is handled', () => {
   test('is no reply to a saga unless it says so', async () => {
     const broker = new MemoryBroker();
     const app = await apps.start({ messaging: { transport: broker } });
-    await handling(handled({ 'saga-id': 'saga-1' }), async () => {
+    await handling({ 'saga-id': 'saga-1' }, async () => {
       await publish(app, { topic: 'news', payload: 1 });
       await app.dataSource.transaction((manager) =>
         app.outbox.reply(manager, { topic: 'replies', payload: 2 }),
@@ -85,7 +84,7 @@ test('a reply without a receiver is refused', async () => {
   const app = await apps.start({ messaging: { transport: new MemoryBroker() } });
   const reply = () => app.outbox.reply(app.dataSource.manager, { topic: 't', payload: 1 });
   await expect(reply()).rejects.toMatchObject({ code: 'SAGA_STATE' });
-  await expect(handling(handled({}), reply)).rejects.toMatchObject({ code: 'SAGA_STATE' });
+  await expect(handling({}, reply)).rejects.toMatchObject({ code: 'SAGA_STATE' });
 });
 
 test('dead messages are listed in pages, the oldest first', async () => {

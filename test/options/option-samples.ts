@@ -34,7 +34,7 @@ import {
 } from '../../libs/saga/src/messaging/index.js';
 import { SagaHealthIndicator, SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
 import { SagaTest } from '../../libs/saga/src/testing/index.js';
-import { handling } from '../../libs/saga/src/messaging/handling/handled-message.js';
+import { handling } from '../../libs/saga/src/engine/observe/handled-message.js';
 import type { TestApp } from '../support/test-app.js';
 
 @Saga({ name: 'order' })
@@ -325,7 +325,7 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
       'Outbox.reply': {
         args: [undefined, message],
         run: (_: never, one: never) =>
-          handling({ headers: { 'saga-id': current.id } } as never, () => outbox().reply(manager(), one)),
+          handling({ 'saga-id': current.id }, () => outbox().reply(manager(), one)),
       },
       'Inbox.once': {
         // The options are the third argument in an ambient transaction. Both forms read them in the same way.

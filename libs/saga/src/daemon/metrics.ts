@@ -15,7 +15,7 @@ export interface Metrics {
 /** Returns the metrics. If their packages are not installed, nothing is measured, and the answer names them. */
 export async function startMetrics(log: EngineLog): Promise<Metrics> {
   try {
-    const { prometheusMetrics } = await import('../telemetry/prometheus-metrics.js');
+    const { prometheusMetrics } = await import('./prometheus-metrics.js');
     const prometheus = await prometheusMetrics();
     const { SagaTelemetryModule } = await import('../telemetry/telemetry.module.js');
     return {

@@ -11,7 +11,7 @@ import { CURSOR_RULE, pageSize } from '../nest/calls/call-kinds.js';
 import type { Page } from '../nest/calls/saga-filter.js';
 import { isUuid } from '../engine/payload/storable-key.js';
 import type { StoredDeadMessage } from '../store/postgres/outbox/postgres-outbox.js';
-import { handledMessage } from './handling/handled-message.js';
+import { handledHeaders } from '../engine/observe/handled-message.js';
 import { oldestDeadFirst } from './databases/merge-dead.js';
 import type { MessagingDatabase } from './databases/messaging-database.js';
 import { MessagingRuntime } from './messaging.runtime.js';
@@ -99,10 +99,10 @@ export class Outbox {
    * @throws SagaStateError if no message of a saga is being handled
    */
   async reply(transaction: object, messages: OutboxMessage | readonly OutboxMessage[]): Promise<string[]> {
-    const saga = handledMessage()?.headers[SAGA_ID];
+    const saga = handledHeaders()?.[SAGA_ID];
     if (saga === undefined)
       throw new SagaStateError(
-        `reply(): ${handledMessage() ? `the message being handled has no ${SAGA_ID} header` : 'no message is being handled'}. ` +
+        `reply(): ${handledHeaders() ? `the message being handled has no ${SAGA_ID} header` : 'no message is being handled'}. ` +
           `Call it in a @DurableEvent handler of messages from sagas, or call publish() with a header that identifies the saga.`,
       );
     return this.store(transaction, messages, { [SAGA_ID]: saga });
@@ -160,7 +160,7 @@ export class Outbox {
     const { databases, options } = await this.runtime.ready();
     const many = Array.isArray(given);
     const messages = (many ? given : [given]) as readonly OutboxMessage[];
-    const handled = partsOf(handledMessage()?.headers[TRACEPARENT]);
+    const handled = partsOf(handledHeaders()?.[TRACEPARENT]);
     const stored = messages.map((message, n) => {
       const id = uuid();
       const traced = {

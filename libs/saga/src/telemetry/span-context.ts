@@ -9,7 +9,7 @@ import {
   TraceFlags,
 } from '@opentelemetry/api';
 import { partsOf, storedTraceOf, TRACEPARENT, type TraceParts } from '../engine/observe/trace-context.js';
-import { handledMessage } from '../messaging/handling/handled-message.js';
+import { handledHeaders } from '../engine/observe/handled-message.js';
 
 /** The `traceparent` of a span; undefined: it has no ids, since no tracing is set up. */
 export function traceparentOfSpan(span: Span): string | undefined {
@@ -36,7 +36,7 @@ export function contextOfSaga(saga: {
  */
 export function contextOfStarter(): Context {
   const active = context.active();
-  const message = trace.getSpan(active) ? undefined : partsOf(handledMessage()?.headers[TRACEPARENT]);
+  const message = trace.getSpan(active) ? undefined : partsOf(handledHeaders()?.[TRACEPARENT]);
   return message ? remote(active, message) : active;
 }
 

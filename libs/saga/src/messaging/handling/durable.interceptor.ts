@@ -13,7 +13,7 @@ import { SagaConfigurationError, SagaUnavailableError } from '../../errors.js';
 import { ApplicationLifeCycle } from '../../nest/life-cycle/application-life-cycle.js';
 import { DeadLetters, FailureCounts } from './dead-letters.js';
 import { DURABLE_EVENT, type DurableSettings } from './durable-settings.js';
-import { handling } from './handled-message.js';
+import { handling } from '../../engine/observe/handled-message.js';
 import { type IncomingMessage, incomingMessage } from './incoming-message.js';
 import { signalReply } from './signal-reply.js';
 
@@ -55,7 +55,7 @@ export class DurableInterceptor implements NestInterceptor {
   }
 
   private handle(message: IncomingMessage, settings: DurableSettings, next: CallHandler): Promise<unknown> {
-    return handling(message, async () => {
+    return handling(message.headers, async () => {
       const result: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined });
       if (settings.signal === undefined) return result;
       await signalReply(this.moduleRef, settings.signal, message, result, this.log);
