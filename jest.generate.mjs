@@ -7,7 +7,7 @@ export default {
   ...unit,
   testRegex: [
     'docs/(?:daemon|declared-sagas|diagrams|options|shown-code|world-matrix)\\.spec\\.ts$',
-    'libs/saga/src/declared/format/json-schema\\.spec\\.ts$',
+    'libs/declared/src/format/json-schema\\.spec\\.ts$',
     'test/packaging/public-api\\.spec\\.ts$',
   ],
 };

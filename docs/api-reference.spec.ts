@@ -28,7 +28,7 @@ describe('the reference that is made of the docstrings', () => {
 
   test('would tell of a thing without one', async () => {
     const complaints = await typedoc(
-      ...['--emit', 'none', '--entryPoints', 'libs/saga/src/telemetry/index.ts'],
+      ...['--emit', 'none', '--entryPoints', 'libs/telemetry/src/index.ts'],
       ...['--intentionallyNotDocumented', 'nothing'],
     );
     expect(complaints.join('\n')).toMatch(/SagaHealth\.__type\.status .*does not have any documentation/);

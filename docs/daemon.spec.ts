@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { serve } from '../libs/saga/src/cli/commands/serve.js';
+import { serve } from '../libs/cli/src/commands/serve.js';
 import { createTestDatabase, type TestDatabase } from '../test/support/test-database.js';
 
 const run = promisify(execFile);
 const PAGE = fileURLToPath(new URL('daemon.md', import.meta.url));
-const BIN = fileURLToPath(new URL('../libs/saga/dist/cli/saga.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../libs/cli/dist/saga.js', import.meta.url));
 const MODULES = fileURLToPath(new URL('../node_modules', import.meta.url));
 const SHELL = fileURLToPath(new URL('clients/place-order.sh', import.meta.url));
 const PYTHON = fileURLToPath(new URL('clients/place_order.py', import.meta.url));

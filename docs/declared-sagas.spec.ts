@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { declareSaga } from '../libs/saga/src/declared/index.js';
-import { SAGA_FIELDS, STEP_KINDS } from '../libs/saga/src/declared/format/saga-format.js';
-import type { Field, Fields, Shape } from '../libs/saga/src/declared/format/shape.js';
+import { declareSaga } from '../libs/declared/src/index.js';
+import { SAGA_FIELDS, STEP_KINDS } from '../libs/declared/src/format/saga-format.js';
+import type { Field, Fields, Shape } from '../libs/declared/src/format/shape.js';
 
 const PAGE = fileURLToPath(new URL('declared-sagas.md', import.meta.url));
-const BIN = fileURLToPath(new URL('../libs/saga/dist/cli/saga.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../libs/cli/dist/saga.js', import.meta.url));
 const MODULES = fileURLToPath(new URL('../node_modules', import.meta.url));
 const [BEGIN, END] = ['<!-- keys -->\n', '<!-- /keys -->'];
 const run = promisify(execFile);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { operations } from '../libs/saga/src/cli/commands/operate.js';
+import { operations } from '../libs/cli/src/commands/operate.js';
 import { CALL_NAMES } from '../libs/saga/src/engine/ports/call-table.js';
 
 const read = (page: string) => readFileSync(new URL(page, import.meta.url), 'utf8');

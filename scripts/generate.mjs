@@ -24,4 +24,4 @@ run(
   ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'],
   ...['--config', 'jest.generate.mjs', '--testNamePattern', 'npm run generate'],
 );
-run('node_modules/oxfmt/bin/oxfmt', 'docs', 'libs/saga/src/declared');
+run('node_modules/oxfmt/bin/oxfmt', 'docs', 'libs/declared/src');

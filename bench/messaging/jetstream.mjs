@@ -1,6 +1,6 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, headers } from '@nats-io/transport-node';
-import { JetStreamTransport } from 'nestjs-durable-saga/messaging';
+import { JetStreamTransport } from 'nestjs-durable-saga-messaging';
 
 const connection = () => ({ servers: process.env.NATS_URL });
 const streamOf = (name) => ({ name, subjects: [name], config: { storage: 'file' } });

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { SagaMessagingModule } from 'nestjs-durable-saga/messaging';
+import { SagaMessagingModule } from 'nestjs-durable-saga-messaging';
 import pg from 'pg';
 import { messageOf } from './load.mjs';
 

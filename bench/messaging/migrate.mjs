@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { messagingMigrations } from 'nestjs-durable-saga/messaging';
+import { messagingMigrations } from 'nestjs-durable-saga-messaging';
 import { DataSource } from 'typeorm';
 
 const dataSource = await new DataSource({

@@ -6,7 +6,7 @@ import {
   ValidationPipe,
   VersioningType,
 } from '@nestjs/common';
-import { SagaAdminModule, type AdminAction } from '../../libs/saga/src/admin/index.js';
+import { SagaAdminModule, type AdminAction } from '../../libs/admin/src/index.js';
 import { Approval, Saga, SagaConfigurationError, Step, WaitFor } from '../../libs/saga/src/index.js';
 import { until } from '../support/gate.js';
 import { AdminApps } from './support/admin-apps.js';

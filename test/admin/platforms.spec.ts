@@ -11,7 +11,7 @@ import {
 } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { Saga, WaitFor } from '../../libs/saga/src/index.js';
-import type { AdminAction } from '../../libs/saga/src/admin/index.js';
+import type { AdminAction } from '../../libs/admin/src/index.js';
 import { type AdminAppOptions, AdminApps } from './support/admin-apps.js';
 
 const UNKNOWN_ID = '00000000-0000-7000-8000-000000000000';

@@ -1,5 +1,5 @@
 import { Saga, Step, type StepContext, WaitFor } from '../../libs/saga/src/index.js';
-import type { AdminAction } from '../../libs/saga/src/admin/index.js';
+import type { AdminAction } from '../../libs/admin/src/index.js';
 import { AdminApps } from './support/admin-apps.js';
 
 const apps = AdminApps.onOwnDatabase();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AdminAction } from '../../libs/saga/src/admin/index.js';
+import type { AdminAction } from '../../libs/admin/src/index.js';
 import { Saga, Step, StepRejectedError, WaitFor } from '../../libs/saga/src/index.js';
 import { type AdminApp, AdminApps } from './support/admin-apps.js';
 

@@ -2,7 +2,7 @@ import { ConsoleLogger } from '@nestjs/common';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Daemon } from '../../libs/saga/src/daemon/daemon.js';
+import { Daemon } from '../../libs/declared/src/daemon/daemon.js';
 import { openPool } from '../../libs/saga/src/store/postgres/connection/open-pool.js';
 import { clientOf } from '../declared/support/served-folder.js';
 import { saga } from '../cli/support/saga-bin.js';

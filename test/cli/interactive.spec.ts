@@ -1,4 +1,4 @@
-import type { Terminal } from '../../libs/saga/src/cli/terminal.js';
+import type { Terminal } from '../../libs/cli/src/terminal.js';
 import { TestApps } from '../support/test-app.js';
 import { order, PlaceOrder, ran, shop } from './support/orders.js';
 import { sagaHere } from './support/saga-here.js';

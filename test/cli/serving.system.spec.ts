@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../libs/saga/src/cli/postgres/index.js';
+import { freePort } from '../../libs/cli/src/postgres/index.js';
 import { until } from '../support/gate.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { saga } from './support/saga-bin.js';

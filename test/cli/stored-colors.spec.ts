@@ -1,6 +1,6 @@
-import { columns } from '../../libs/saga/src/cli/text/columns.js';
-import { paintOn } from '../../libs/saga/src/cli/text/style.js';
-import { harmless } from '../../libs/saga/src/cli/terminal.js';
+import { columns } from '../../libs/cli/src/text/columns.js';
+import { paintOn } from '../../libs/cli/src/text/style.js';
+import { harmless } from '../../libs/cli/src/terminal.js';
 import { Saga, Step, StepRejectedError } from '../../libs/saga/src/index.js';
 import { TestApps } from '../support/test-app.js';
 import { sagaHereOn } from './support/saga-here.js';

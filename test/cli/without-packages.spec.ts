@@ -2,7 +2,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { COMMANDS } from '../../libs/saga/src/cli/commands.js';
+import { COMMANDS } from '../../libs/cli/src/commands.js';
 import { NEST_12, NestApps } from './support/nest-apps.js';
 import { saga } from './support/saga-bin.js';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../libs/saga/dist/cli/postgres/index.js';
+import { freePort } from '../../libs/cli/dist/postgres/index.js';
 import { run } from './commands.mjs';
 
 /** Milliseconds that a program may take. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { delimiter, join } from 'node:path';
-import { freePort } from '../../libs/saga/dist/cli/postgres/index.js';
+import { freePort } from '../../libs/cli/dist/postgres/index.js';
 import { run } from './commands.mjs';
 import { installedVersions } from './installed-versions.mjs';
 import { SETS } from './rows.mjs';

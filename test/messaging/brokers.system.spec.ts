@@ -9,7 +9,7 @@ import {
   JetStreamServer,
   JetStreamTransport,
   type SagaMessagingModuleOptions,
-} from '../../libs/saga/src/messaging/index.js';
+} from '../../libs/messaging/src/index.js';
 import { until } from '../support/gate.js';
 import { type Broker, reachMqtt5, reachRabbit, startMqtt, startNats } from './support/brokers.js';
 import { MessagingApps } from './support/messaging-apps.js';

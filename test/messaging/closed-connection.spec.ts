@@ -3,7 +3,7 @@ import { jetstream } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { ConsoleLogger, Logger } from '@nestjs/common';
 import { TcpProxy } from '../chaos/rig/src/tcp-proxy.js';
-import { type JetStreamContext, JetStreamServer } from '../../libs/saga/src/messaging/index.js';
+import { type JetStreamContext, JetStreamServer } from '../../libs/messaging/src/index.js';
 import { Gate, pause } from '../support/gate.js';
 import { startNats } from './support/brokers.js';
 

@@ -6,7 +6,7 @@ import {
   type DurableEventOptions,
   Incoming,
   type IncomingMessage,
-} from '../../libs/saga/src/messaging/index.js';
+} from '../../libs/messaging/src/index.js';
 import { MemoryServer } from './support/memory-server.js';
 import { MessagingApps } from './support/messaging-apps.js';
 

@@ -1,5 +1,5 @@
 import type { EngineLog } from '../../libs/saga/src/engine/ports/engine-log.js';
-import { Relay } from '../../libs/saga/src/messaging/relay/relay.js';
+import { Relay } from '../../libs/messaging/src/relay/relay.js';
 import type { PageLimits } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import { until } from '../support/gate.js';

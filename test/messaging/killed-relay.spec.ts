@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { RelayedMessage } from '../../libs/saga/src/messaging/index.js';
+import type { RelayedMessage } from '../../libs/messaging/src/index.js';
 import { until } from '../support/gate.js';
 import { payloadOf } from './support/memory-broker.js';
 import { MessagingApps } from './support/messaging-apps.js';

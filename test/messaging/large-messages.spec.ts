@@ -1,4 +1,4 @@
-import type { OutboxMessage } from '../../libs/saga/src/messaging/index.js';
+import type { OutboxMessage } from '../../libs/messaging/src/index.js';
 import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';
 import { until } from '../support/gate.js';
 import { MemoryBroker } from './support/memory-broker.js';

@@ -1,5 +1,5 @@
 import type { EngineLog } from '../../libs/saga/src/engine/ports/engine-log.js';
-import { Relay } from '../../libs/saga/src/messaging/relay/relay.js';
+import { Relay } from '../../libs/messaging/src/relay/relay.js';
 import { EngineSql } from '../../libs/saga/src/store/postgres/connection/engine-sql.js';
 import { PgDatabase } from '../../libs/saga/src/store/postgres/connection/pg-database.js';
 import { PostgresOutbox } from '../../libs/saga/src/store/postgres/outbox/postgres-outbox.js';

@@ -11,7 +11,7 @@ import {
   JetStreamServer,
   JetStreamTransport,
   type SagaMessagingModuleOptions,
-} from '../../libs/saga/src/messaging/index.js';
+} from '../../libs/messaging/src/index.js';
 import { pause, until } from '../support/gate.js';
 import { type Broker, reachRabbit, startMqtt, startNats } from './support/brokers.js';
 import { MessagingApps } from './support/messaging-apps.js';

@@ -15,7 +15,7 @@ import {
   SagaMessagingModule,
   type SagaMessagingModuleOptions,
   SagaReply,
-} from '../../libs/saga/src/messaging/index.js';
+} from '../../libs/messaging/src/index.js';
 import { until } from '../support/gate.js';
 import { inTransaction } from '../support/in-transaction.js';
 import { type ShardApp, ShardApps } from '../support/shard-apps.js';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { fuzz } from '../fixtures/fuzz-settings.js';
-import { MessageRefusedError } from '../../libs/saga/src/messaging/index.js';
+import { MessageRefusedError } from '../../libs/messaging/src/index.js';
 import { Rng, type Dice } from '../simulation/rng.js';
 import { pause, until } from '../support/gate.js';
 import { keysOfOneLane } from './support/lanes.js';

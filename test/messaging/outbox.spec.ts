@@ -8,7 +8,7 @@ import {
   type OutboxMessage,
   SagaMessagingModule,
   type SagaMessagingModuleOptions,
-} from '../../libs/saga/src/messaging/index.js';
+} from '../../libs/messaging/src/index.js';
 import { handling } from '../../libs/saga/src/engine/observe/handled-message.js';
 import { partsOf } from '../../libs/saga/src/engine/observe/trace-context.js';
 import { until } from '../support/gate.js';

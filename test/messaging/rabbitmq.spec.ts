@@ -8,7 +8,7 @@ import {
   Incoming,
   type IncomingMessage,
   type RelayedMessage,
-} from '../../libs/saga/src/messaging/index.js';
+} from '../../libs/messaging/src/index.js';
 import { until } from '../support/gate.js';
 import { reachRabbit } from './support/brokers.js';
 import { MessagingApps } from './support/messaging-apps.js';

@@ -1,6 +1,6 @@
 import { Controller, Logger } from '@nestjs/common';
 import { Saga, SagaModule, SagaService, Step, WaitFor } from '../../libs/saga/src/index.js';
-import { Incoming, type IncomingMessage, SagaReply } from '../../libs/saga/src/messaging/index.js';
+import { Incoming, type IncomingMessage, SagaReply } from '../../libs/messaging/src/index.js';
 import { MemoryServer } from './support/memory-server.js';
 import { MessagingApps } from './support/messaging-apps.js';
 

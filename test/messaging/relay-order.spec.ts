@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { OutboxMessage } from '../../libs/saga/src/messaging/index.js';
+import type { OutboxMessage } from '../../libs/messaging/src/index.js';
 import { Gate, until } from '../support/gate.js';
 import { MemoryBroker, refusing } from './support/memory-broker.js';
 import { type MessagingApp, MessagingApps } from './support/messaging-apps.js';

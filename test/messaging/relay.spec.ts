@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { MessageRefusedError, type OutboxMessage } from '../../libs/saga/src/messaging/index.js';
+import { MessageRefusedError, type OutboxMessage } from '../../libs/messaging/src/index.js';
 import { until } from '../support/gate.js';
 import { MemoryBroker, refusing } from './support/memory-broker.js';
 import { type MessagingApp, MessagingApps } from './support/messaging-apps.js';

@@ -14,7 +14,7 @@ import {
   Outbox,
   SagaMessagingModule,
   SagaReply,
-} from '../../libs/saga/src/messaging/index.js';
+} from '../../libs/messaging/src/index.js';
 import { startMqtt } from './support/brokers.js';
 import { MessagingApps } from './support/messaging-apps.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';

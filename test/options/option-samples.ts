@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { decorated, Refused } from './decorated-class.js';
-import { SagaAdminModule } from '../../libs/saga/src/admin/index.js';
+import { SagaAdminModule } from '../../libs/admin/src/index.js';
 import {
   AesGcmCodec,
   Approval,
@@ -31,8 +31,8 @@ import {
   Outbox,
   SagaMessagingModule,
   SagaReply,
-} from '../../libs/saga/src/messaging/index.js';
-import { SagaHealthIndicator, SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
+} from '../../libs/messaging/src/index.js';
+import { SagaHealthIndicator, SagaTelemetryModule } from '../../libs/telemetry/src/index.js';
 import { SagaTest } from '../../libs/saga/src/testing/index.js';
 import { handling } from '../../libs/saga/src/engine/observe/handled-message.js';
 import type { TestApp } from '../support/test-app.js';

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { SagaError } from '../../libs/saga/src/index.js';
-import { SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
-import { SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
+import { SagaMessagingModule } from '../../libs/messaging/src/index.js';
+import { SagaTelemetryModule } from '../../libs/telemetry/src/index.js';
 import { TestApps } from '../support/test-app.js';
 import { waits } from '../support/waits.js';
 import { Order, Publisher, type SampleContext, samplesFor } from './option-samples.js';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { COMMANDS } from '../../libs/saga/src/cli/commands.js';
+import { COMMANDS } from '../../libs/cli/src/commands.js';
 import { Saga, Step } from '../../libs/saga/src/index.js';
 import { AdminApps } from '../admin/support/admin-apps.js';
 import { createTestDatabase } from '../support/test-database.js';

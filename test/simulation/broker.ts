@@ -1,8 +1,5 @@
 import { MessageRefusedError } from '../../libs/saga/src/errors.js';
-import type {
-  MessageTransport,
-  RelayedMessage,
-} from '../../libs/saga/src/messaging/relay/message-transport.js';
+import type { MessageTransport, RelayedMessage } from '../../libs/messaging/src/relay/message-transport.js';
 import type { Rng, Dice } from './rng.js';
 import type { DeliveryChecker } from './delivery-checker.js';
 import type { MessagePlan } from './message-plan.js';

@@ -1,8 +1,8 @@
 import type { EntityManager } from 'typeorm';
-import { Inbox } from '../../libs/saga/src/messaging/inbox.js';
-import type { MessagingRuntime } from '../../libs/saga/src/messaging/messaging.runtime.js';
-import type { RelayedMessage } from '../../libs/saga/src/messaging/relay/message-transport.js';
-import { Relay } from '../../libs/saga/src/messaging/relay/relay.js';
+import { Inbox } from '../../libs/messaging/src/inbox.js';
+import type { MessagingRuntime } from '../../libs/messaging/src/messaging.runtime.js';
+import type { RelayedMessage } from '../../libs/messaging/src/relay/message-transport.js';
+import { Relay } from '../../libs/messaging/src/relay/relay.js';
 import type { StoredMessage } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import { InboxModel } from '../models/inbox-model.js';
 import { MemoryWakeupHub } from '../../libs/saga/src/store/memory/memory-wakeup.js';

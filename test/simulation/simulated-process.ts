@@ -4,7 +4,7 @@ import { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { EngineLog } from '../../libs/saga/src/engine/ports/engine-log.js';
 import type { RunnableSaga } from '../../libs/saga/src/engine/ports/invoker.js';
-import type { Relay } from '../../libs/saga/src/messaging/relay/relay.js';
+import type { Relay } from '../../libs/messaging/src/relay/relay.js';
 import { Link } from './link.js';
 import type { MessageWorld } from './message-world.js';
 import type { MessageHost } from './message-host.js';

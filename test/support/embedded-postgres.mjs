@@ -12,7 +12,7 @@ import {
   freePort,
   LocalPostgres,
   PostgresStartError,
-} from '../../libs/saga/dist/cli/postgres/index.js';
+} from '../../libs/cli/dist/postgres/index.js';
 
 const START_ATTEMPTS = 3;
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));

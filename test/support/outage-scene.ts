@@ -8,7 +8,7 @@ import {
   type TransactionalStepContext,
   WaitFor,
 } from '../../libs/saga/src/index.js';
-import { SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
+import { SagaMessagingModule } from '../../libs/messaging/src/index.js';
 import { AnsweringProxy } from './answering-proxy.js';
 import { pause, until } from './gate.js';
 import type { TestApp, TestApps } from './test-app.js';

@@ -13,8 +13,8 @@ import {
   Outbox,
   SagaMessagingModule,
   SagaReply,
-} from '../../libs/saga/src/messaging/index.js';
-import { SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
+} from '../../libs/messaging/src/index.js';
+import { SagaTelemetryModule } from '../../libs/telemetry/src/index.js';
 import { until } from '../support/gate.js';
 import { startMqtt } from '../messaging/support/brokers.js';
 import { MessagingApps } from '../messaging/support/messaging-apps.js';

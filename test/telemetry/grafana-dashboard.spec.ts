@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { ATTRIBUTE } from '../../libs/saga/src/telemetry/saga-attributes.js';
-import { SAGA_METRICS } from '../../libs/saga/src/telemetry/saga-metrics.js';
+import { ATTRIBUTE } from '../../libs/telemetry/src/saga-attributes.js';
+import { SAGA_METRICS } from '../../libs/telemetry/src/saga-metrics.js';
 
 interface Panel {
   readonly id: number;

@@ -1,7 +1,7 @@
 import { Controller, Get, Module } from '@nestjs/common';
 import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { Saga, Step } from '../../libs/saga/src/index.js';
-import { SagaHealthIndicator, SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
+import { SagaHealthIndicator, SagaTelemetryModule } from '../../libs/telemetry/src/index.js';
 import { TestApps } from '../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();

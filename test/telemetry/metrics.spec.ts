@@ -1,8 +1,8 @@
 import { DataPointType, type HistogramMetricData } from '@opentelemetry/sdk-metrics';
 import { Approval, Saga, Step, type StepContext, StepRejectedError } from '../../libs/saga/src/index.js';
-import { MessageRefusedError, Outbox, SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
-import { SAGA_METRICS } from '../../libs/saga/src/telemetry/saga-metrics.js';
-import { SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
+import { MessageRefusedError, Outbox, SagaMessagingModule } from '../../libs/messaging/src/index.js';
+import { SAGA_METRICS } from '../../libs/telemetry/src/saga-metrics.js';
+import { SagaTelemetryModule } from '../../libs/telemetry/src/index.js';
 import { Gate, until } from '../support/gate.js';
 import { StatementLog } from '../support/statement-log.js';
 import { TestApps } from '../support/test-app.js';

@@ -1,7 +1,7 @@
 import { ConsoleLogger, Logger } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { Saga, SagaConfigurationError, Step } from '../../libs/saga/src/index.js';
-import { SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
+import { SagaTelemetryModule } from '../../libs/telemetry/src/index.js';
 import { TestApps } from '../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();

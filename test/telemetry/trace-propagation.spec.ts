@@ -11,7 +11,7 @@ import {
   SubSaga,
 } from '../../libs/saga/src/index.js';
 import { traceOfSaga } from '../../libs/saga/src/engine/observe/trace-context.js';
-import { SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
+import { SagaTelemetryModule } from '../../libs/telemetry/src/index.js';
 import { Gate, until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 import { OrderSaga } from './support/order-saga.js';

@@ -7,7 +7,7 @@ import {
   StepRejectedError,
   UnknownOutcomeError,
 } from '../../libs/saga/src/index.js';
-import { SagaTelemetryModule } from '../../libs/saga/src/telemetry/index.js';
+import { SagaTelemetryModule } from '../../libs/telemetry/src/index.js';
 import { Gate } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 import { OrderSaga } from './support/order-saga.js';

@@ -6,7 +6,7 @@ import {
   type SagaSchedules,
   type SagaService,
 } from '../../libs/saga/src/index.js';
-import type { Inbox, Outbox, RelayedMessage } from '../../libs/saga/src/messaging/index.js';
+import type { Inbox, Outbox, RelayedMessage } from '../../libs/messaging/src/index.js';
 import { until } from '../support/gate.js';
 import * as world from './sagas.js';
 

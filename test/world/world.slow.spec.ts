@@ -4,7 +4,7 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import type { INestApplicationContext } from '@nestjs/common';
 import { SagaModule, SagaOperations, SagaSchedules, SagaService } from '../../libs/saga/src/index.js';
-import { Inbox, Outbox, SagaMessagingModule } from '../../libs/saga/src/messaging/index.js';
+import { Inbox, Outbox, SagaMessagingModule } from '../../libs/messaging/src/index.js';
 import { MemoryBroker } from '../messaging/support/memory-broker.js';
 import { findPgbouncer, startPgbouncer } from '../support/pgbouncer.mjs';
 import { createTestDatabase } from '../support/test-database.js';

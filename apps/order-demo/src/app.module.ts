@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { HttpModule } from 'demo-support';
 import { SagaModule, type SagaModuleOptions } from 'nestjs-durable-saga';
-import { SagaAdminModule } from 'nestjs-durable-saga/admin';
+import { SagaAdminModule } from 'nestjs-durable-saga-admin';
 import { DASHBOARD_PATH } from './http/dashboard-path.js';
 import { DatabaseModule } from './database/database.module.js';
 import { readEnvironment } from './environment.js';

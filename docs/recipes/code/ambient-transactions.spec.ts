@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { transformFile } from '@swc/core';
-import { SagaMessagingModule } from 'nestjs-durable-saga/messaging';
+import { SagaMessagingModule } from 'nestjs-durable-saga-messaging';
 import { addTransactionalDataSource, initializeTransactionalContext } from 'typeorm-transactional';
 import { createTestDatabase } from '../../../test/support/test-database.js';
 import { ambient, DeliverSaga, Purchase, Purchases } from './ambient-transactions.js';

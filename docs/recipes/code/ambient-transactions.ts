@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Saga, type SagaAmbient, SagaService, Step, type StepContext } from 'nestjs-durable-saga';
-import { Outbox } from 'nestjs-durable-saga/messaging';
+import { Outbox } from 'nestjs-durable-saga-messaging';
 import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { getDataSourceByName, Transactional } from 'typeorm-transactional';
 

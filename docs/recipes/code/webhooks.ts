@@ -28,7 +28,7 @@ import {
   type MessageTransport,
   type RelayedMessage,
   SagaMessagingModule,
-} from 'nestjs-durable-saga/messaging';
+} from 'nestjs-durable-saga-messaging';
 
 export interface Order {
   id: string;

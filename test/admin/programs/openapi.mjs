@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SagaModule } from 'nestjs-durable-saga';
-import { SagaAdminModule } from 'nestjs-durable-saga/admin';
+import { SagaAdminModule } from 'nestjs-durable-saga-admin';
 
 const module = class {};
 Module({

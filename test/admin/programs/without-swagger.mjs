@@ -12,7 +12,7 @@ Module._resolveFilename = function (name, ...rest) {
 };
 const require = createRequire(import.meta.url);
 const { SagaModule } = require('nestjs-durable-saga');
-const { SagaAdminModule } = require('nestjs-durable-saga/admin');
+const { SagaAdminModule } = require('nestjs-durable-saga-admin');
 
 const module = class {};
 NestModule({

@@ -7,7 +7,7 @@ import {
   SagaAdminModule,
   type SagaAdminModuleOptions,
   type SagaAdminRoutes,
-} from '../../../libs/saga/src/admin/index.js';
+} from '../../../libs/admin/src/index.js';
 import {
   SagaModule,
   type SagaModuleOptions,

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { TestApps } from '../../support/test-app.js';
 
-const BIN = fileURLToPath(new URL('../../../libs/saga/dist/cli/saga.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../../libs/cli/dist/saga.js', import.meta.url));
 
 /** How a call of the command line ended. */
 export interface Ended {

@@ -1,5 +1,5 @@
-import { runCommand } from '../../../libs/saga/src/cli/run-command.js';
-import { harmless, type Terminal } from '../../../libs/saga/src/cli/terminal.js';
+import { runCommand } from '../../../libs/cli/src/run-command.js';
+import { harmless, type Terminal } from '../../../libs/cli/src/terminal.js';
 import type { TestApps } from '../../support/test-app.js';
 import type { Ended } from './saga-bin.js';
 

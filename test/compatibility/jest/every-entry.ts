@@ -4,16 +4,16 @@ import { type INestApplication, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import * as root from 'nestjs-durable-saga';
-import * as admin from 'nestjs-durable-saga/admin';
-import * as declared from 'nestjs-durable-saga/declared';
+import * as admin from 'nestjs-durable-saga-admin';
+import * as declared from 'nestjs-durable-saga-declared';
 import * as drizzle from 'nestjs-durable-saga/drizzle';
 import * as knex from 'nestjs-durable-saga/knex';
 import * as kysely from 'nestjs-durable-saga/kysely';
 import * as mikroOrm from 'nestjs-durable-saga/mikro-orm';
 import * as prisma from 'nestjs-durable-saga/prisma';
-import * as messaging from 'nestjs-durable-saga/messaging';
+import * as messaging from 'nestjs-durable-saga-messaging';
 import * as pg from 'nestjs-durable-saga/pg';
-import * as telemetry from 'nestjs-durable-saga/telemetry';
+import * as telemetry from 'nestjs-durable-saga-telemetry';
 import * as testing from 'nestjs-durable-saga/testing';
 
 /** A spec of a consumer on Nest 11, in Jest as `saga init` sets it up; the row nest11-jest runs it. */

@@ -7,16 +7,16 @@ import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { IsString } from 'class-validator';
 import { SagaService, Saga, Step, type StepContext } from 'nestjs-durable-saga';
-import { SagaAdminModule } from 'nestjs-durable-saga/admin';
-import { declareSaga } from 'nestjs-durable-saga/declared';
+import { SagaAdminModule } from 'nestjs-durable-saga-admin';
+import { declareSaga } from 'nestjs-durable-saga-declared';
 import {
   DurableEvent,
   DurableMqttServer,
   Incoming,
   type IncomingMessage,
   SagaMessagingModule,
-} from 'nestjs-durable-saga/messaging';
-import { SagaHealthIndicator, SagaTelemetryModule } from 'nestjs-durable-saga/telemetry';
+} from 'nestjs-durable-saga-messaging';
+import { SagaHealthIndicator, SagaTelemetryModule } from 'nestjs-durable-saga-telemetry';
 import { SagaTest } from 'nestjs-durable-saga/testing';
 import { DataSource } from 'typeorm';
 import { AppModule } from './app.module.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type MessageTransport, Outbox, SagaMessagingModule } from 'nestjs-durable-saga/messaging';
+import { type MessageTransport, Outbox, SagaMessagingModule } from 'nestjs-durable-saga-messaging';
 import { DataSource, type EntityManager } from 'typeorm';
 import { smallApp, until } from './small-app.js';
 

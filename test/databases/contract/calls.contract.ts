@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Saga, SagaTransactionError, Step, WaitFor } from '../../../libs/saga/src/index.js';
-import type { RelayedMessage } from '../../../libs/saga/src/messaging/index.js';
+import type { RelayedMessage } from '../../../libs/messaging/src/index.js';
 import { until } from '../../support/gate.js';
 import type { LayerApp, LayerApps } from './layer-apps.js';
 

@@ -14,7 +14,7 @@ import {
   type MessageTransport,
   Outbox,
   SagaMessagingModule,
-} from '../../../libs/saga/src/messaging/index.js';
+} from '../../../libs/messaging/src/index.js';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';
 import type { Layer, LayerSubject } from '../layers/layer.js';
 

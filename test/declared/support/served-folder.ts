@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConsoleLogger } from '@nestjs/common';
-import { Daemon, type DaemonOptions } from '../../../libs/saga/src/daemon/daemon.js';
+import { Daemon, type DaemonOptions } from '../../../libs/declared/src/daemon/daemon.js';
 import { AdminClient } from '../../admin/support/admin-client.js';
 import { until } from '../../support/gate.js';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';

@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { SagaMessagingModule } from 'nestjs-durable-saga/messaging';
+import { SagaMessagingModule } from 'nestjs-durable-saga-messaging';
 
 const taken = new Map();
 process.on('message', ({ id }) => {

@@ -1,5 +1,5 @@
-import { MessageRefusedError } from '../../../libs/saga/src/messaging/index.js';
-import type { MessageTransport, RelayedMessage } from '../../../libs/saga/src/messaging/index.js';
+import { MessageRefusedError } from '../../../libs/messaging/src/index.js';
+import type { MessageTransport, RelayedMessage } from '../../../libs/messaging/src/index.js';
 
 /** A broker in memory, which a test may take down, and tell whom to refuse. */
 export class MemoryBroker implements MessageTransport {

@@ -1,5 +1,5 @@
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
-import { runHandler } from '../../../libs/saga/src/messaging/servers/run-handler.js';
+import { runHandler } from '../../../libs/messaging/src/servers/run-handler.js';
 
 /** A server in memory, by which a test delivers messages to the handlers of an application. */
 export class MemoryServer extends Server implements CustomTransportStrategy {

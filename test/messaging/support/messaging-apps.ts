@@ -9,9 +9,9 @@ import {
   Outbox,
   SagaMessagingModule,
   type SagaMessagingModuleOptions,
-} from '../../../libs/saga/src/messaging/index.js';
+} from '../../../libs/messaging/src/index.js';
 import { SagaPoller } from '../../../libs/saga/src/nest/maintenance/saga.poller.js';
-import { MessagingRuntime } from '../../../libs/saga/src/messaging/messaging.runtime.js';
+import { MessagingRuntime } from '../../../libs/messaging/src/messaging.runtime.js';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';
 
 export interface MessagingAppOptions {

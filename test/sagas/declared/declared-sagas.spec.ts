@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Injectable, Scope } from '@nestjs/common';
 import { Saga, Step, type StepContext, StepRejectedError } from '../../../libs/saga/src/index.js';
-import { DeclaredSagaError } from '../../../libs/saga/src/declared/index.js';
+import { DeclaredSagaError } from '../../../libs/declared/src/index.js';
 import { sagaHere } from '../../cli/support/saga-here.js';
 import { TestApps } from '../../support/test-app.js';
 

@@ -12,7 +12,7 @@ import {
   SubSaga,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
-import { SagaMessagingModule } from '../../../libs/saga/src/messaging/index.js';
+import { SagaMessagingModule } from '../../../libs/messaging/src/index.js';
 import { sagaHere } from '../../cli/support/saga-here.js';
 import { MemoryBroker } from '../../messaging/support/memory-broker.js';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../../support/embedded-postgres.mjs';

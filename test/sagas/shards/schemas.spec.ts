@@ -13,7 +13,7 @@ import {
   type TransactionalStepContext,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
-import { Inbox, Outbox, SagaMessagingModule } from '../../../libs/saga/src/messaging/index.js';
+import { Inbox, Outbox, SagaMessagingModule } from '../../../libs/messaging/src/index.js';
 import { MemoryBroker } from '../../messaging/support/memory-broker.js';
 import { Gate, until } from '../../support/gate.js';
 import { inTransaction } from '../../support/in-transaction.js';

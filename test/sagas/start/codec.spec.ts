@@ -16,7 +16,7 @@ import {
   SubSaga,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
-import { Outbox, SagaMessagingModule } from '../../../libs/saga/src/messaging/index.js';
+import { Outbox, SagaMessagingModule } from '../../../libs/messaging/src/index.js';
 import { MemoryBroker } from '../../messaging/support/memory-broker.js';
 import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';

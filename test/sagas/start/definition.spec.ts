@@ -11,9 +11,9 @@ import {
   Step,
   type StepContext,
 } from '../../../libs/saga/src/index.js';
-import { SagaAdminModule } from '../../../libs/saga/src/admin/index.js';
-import { Outbox, SagaMessagingModule } from '../../../libs/saga/src/messaging/index.js';
-import { SagaHealthIndicator, SagaTelemetryModule } from '../../../libs/saga/src/telemetry/index.js';
+import { SagaAdminModule } from '../../../libs/admin/src/index.js';
+import { Outbox, SagaMessagingModule } from '../../../libs/messaging/src/index.js';
+import { SagaHealthIndicator, SagaTelemetryModule } from '../../../libs/telemetry/src/index.js';
 import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
 

@@ -18,8 +18,8 @@ import {
   UnknownOutcomeError,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
-import { Outbox, SagaMessagingModule } from '../../../libs/saga/src/messaging/index.js';
-import { SagaTelemetryModule } from '../../../libs/saga/src/telemetry/index.js';
+import { Outbox, SagaMessagingModule } from '../../../libs/messaging/src/index.js';
+import { SagaTelemetryModule } from '../../../libs/telemetry/src/index.js';
 import { CollectedMetrics } from '../../telemetry/support/collected-metrics.js';
 import { RecordedSpans } from '../../telemetry/support/recorded-spans.js';
 import { wakeupChannel } from '../../../libs/saga/src/store/postgres/connection/schema-name.js';

@@ -1,6 +1,6 @@
 import { Controller, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { OnSagaEvent, Saga, Step } from '../../../libs/saga/src/index.js';
-import { DurableEvent, type MessageTransport, Outbox } from '../../../libs/saga/src/messaging/index.js';
+import { DurableEvent, type MessageTransport, Outbox } from '../../../libs/messaging/src/index.js';
 import { MemoryServer } from '../../messaging/support/memory-server.js';
 import { MessagingApps } from '../../messaging/support/messaging-apps.js';
 import { Gate, pause } from '../../support/gate.js';

@@ -1,5 +1,5 @@
 import { Controller, Logger } from '@nestjs/common';
-import { DurableEvent, Incoming, type IncomingMessage, Outbox } from 'nestjs-durable-saga/messaging';
+import { DurableEvent, Incoming, type IncomingMessage, Outbox } from 'nestjs-durable-saga-messaging';
 import type { EntityManager } from 'typeorm';
 import type { CustomerCommand, Released } from '../messages/customer-messages.js';
 import { CREDIT_RELEASES, CUSTOMER_COMMANDS, CUSTOMER_REPLIES } from '../messages/topics.js';

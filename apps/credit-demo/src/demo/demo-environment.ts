@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DatabaseServer, DemoProcess, ThrowawayDatabase } from 'demo-support';
-import type { RelayedMessage } from 'nestjs-durable-saga/messaging';
+import type { RelayedMessage } from 'nestjs-durable-saga-messaging';
 import { transportTo } from '../service/brokers.js';
 import type { Broker } from '../service/environment.js';
 import { type Service, SERVICES } from '../service/service.js';

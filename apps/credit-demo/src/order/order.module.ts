@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { HttpModule } from 'demo-support';
 import { SagaModule } from 'nestjs-durable-saga';
-import { SagaMessagingModule } from 'nestjs-durable-saga/messaging';
+import { SagaMessagingModule } from 'nestjs-durable-saga-messaging';
 import { publisherOf } from '../service/brokers.js';
 import { databaseOf } from '../service/database.js';
 import { readEnvironment } from '../service/environment.js';

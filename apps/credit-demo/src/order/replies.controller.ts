@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import { Incoming, type IncomingMessage, SagaReply } from 'nestjs-durable-saga/messaging';
+import { Incoming, type IncomingMessage, SagaReply } from 'nestjs-durable-saga-messaging';
 import type { CreditReply, Released } from '../messages/customer-messages.js';
 import type { PaymentReply, Refunded } from '../messages/payment-messages.js';
 import { CREDIT_RELEASES, CUSTOMER_REPLIES, PAYMENT_REFUNDS, PAYMENT_REPLIES } from '../messages/topics.js';

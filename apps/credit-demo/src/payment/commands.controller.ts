@@ -1,5 +1,5 @@
 import { Controller, Logger } from '@nestjs/common';
-import { DurableEvent, Incoming, type IncomingMessage, Outbox } from 'nestjs-durable-saga/messaging';
+import { DurableEvent, Incoming, type IncomingMessage, Outbox } from 'nestjs-durable-saga-messaging';
 import type { EntityManager } from 'typeorm';
 import type { PaymentCommand, Refunded } from '../messages/payment-messages.js';
 import { PAYMENT_COMMANDS, PAYMENT_REFUNDS, PAYMENT_REPLIES } from '../messages/topics.js';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { HttpModule } from 'demo-support';
-import { SagaMessagingModule } from 'nestjs-durable-saga/messaging';
+import { SagaMessagingModule } from 'nestjs-durable-saga-messaging';
 import { publisherOf } from '../service/brokers.js';
 import { databaseOf } from '../service/database.js';
 import { HopsController } from '../service/hops.controller.js';

@@ -17,7 +17,7 @@ import {
   JetStreamTransport,
   type MessageTransport,
   type SagaMessagingModuleOptions,
-} from 'nestjs-durable-saga/messaging';
+} from 'nestjs-durable-saga-messaging';
 import { TOPIC_PREFIX, TOPICS_OF } from '../messages/topics.js';
 import { type Broker, readEnvironment } from './environment.js';
 import type { Service } from './service.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Inbox, type IncomingMessage } from 'nestjs-durable-saga/messaging';
+import { Inbox, type IncomingMessage } from 'nestjs-durable-saga-messaging';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Hop } from './hop.entity.js';
 

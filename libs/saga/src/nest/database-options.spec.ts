@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { pgDatabase } from '../databases/pg/index.js';
-import { withMessagingDefaults } from '../messaging/messaging.options.js';
+import { withMessagingDefaults } from '../../../messaging/src/messaging.options.js';
 import { withDefaults } from './saga.options.js';
 
 const pool = new pg.Pool({ connectionString: 'postgres://app:secret@nowhere/shop' });

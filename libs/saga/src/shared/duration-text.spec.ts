@@ -17,7 +17,9 @@ test.each([
 });
 
 test('the dashboard shows the same durations', async () => {
-  const { duration } = (await import(new URL('../admin/dashboard/format.js', import.meta.url).href)) as {
+  const { duration } = (await import(
+    new URL('../../../admin/src/dashboard/format.js', import.meta.url).href
+  )) as {
     duration: typeof durationText;
   };
   for (let ms = 0.3; ms < 1e9; ms *= 1.07) expect(duration(ms)).toBe(durationText(ms));

@@ -182,7 +182,7 @@ async function declaredSagas(
 ): Promise<RegisteredSaga[]> {
   if (defaults.declared === undefined) return [];
   // Loaded only where it is used: its packages are optional.
-  const { readSagas } = await import('../../declared/read-sagas.js');
+  const { readSagas } = await import('../../../../declared/src/read-sagas.js');
   const types = await readSagas(defaults.declared, {
     sagas: others.map(({ type }) => type),
     findMethod: providerMethods(providers),

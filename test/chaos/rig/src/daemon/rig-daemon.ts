@@ -10,7 +10,7 @@ import type { RigInput } from '../programs/rig-sagas.js';
 import { HttpParticipants } from './http-participants.js';
 import { RIG_DECLARED } from './rig-declared.js';
 
-const BIN = fileURLToPath(new URL('../../../../../libs/saga/dist/cli/saga.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../../../../libs/cli/dist/saga.js', import.meta.url));
 const TOKEN = 'the-token-of-the-rig';
 /** The pause (ms) after a request that was not answered. */
 const PAUSE = 50;
