@@ -1,7 +1,25 @@
-import { FOLDERS, ROOMS } from './rooms.mjs';
+import { FOLDERS, PACKAGES, ROOMS } from './rooms.mjs';
 
 const SRC = '^libs/saga/src/';
 const anyOf = (names) => `(${names.join('|')})/`;
+
+const packages = Object.entries(PACKAGES).map(([name, allowed]) => ({
+  name: `package-${name}`,
+  comment: `${name} may import ${allowed.join(', ') || 'no other package'}, by its entries only: see rooms.mjs`,
+  severity: 'error',
+  from: { path: `^libs/${name}/src/`, pathNot: '\\.spec\\.ts$' },
+  to: {
+    path: '^libs/',
+    pathNot: [
+      `^libs/${name}/`,
+      ...(allowed.length === 0
+        ? []
+        : [
+            `^libs/(${allowed.join('|')})/src/(index|internal|internal-runtime|testing/index|databases/[^/]+/index)\\.ts$`,
+          ]),
+    ],
+  },
+}));
 
 const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
   name: `room-${room}`,
@@ -21,7 +39,7 @@ const folders = Object.entries(FOLDERS).flatMap(([room, table]) =>
   })),
 );
 
-/** The arrows between the rooms of the library, and no import circle anywhere. */
+/** The arrows between the packages and between the rooms of the core, and no import circle anywhere. */
 export default {
   forbidden: [
     {
@@ -31,6 +49,7 @@ export default {
       from: {},
       to: { circular: true },
     },
+    ...packages,
     ...rooms,
     ...folders,
   ],

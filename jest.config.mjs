@@ -1,8 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { specsOf } from './test/support/tiers.mjs';
 
 const ROOT = fileURLToPath(new URL('.', import.meta.url)).replace(/\/$/, '');
+
+/** The packages by their names are their sources, as for the compiler: a spec and what it imports have one copy of each. */
+const { paths } = JSON.parse(readFileSync(`${ROOT}/tsconfig.json`, 'utf8')).compilerOptions;
+const sources = Object.fromEntries(
+  Object.entries(paths).map(([name, [file]]) => [`^${name}$`, file.replace('.', '<rootDir>')]),
+);
 
 const common = {
   rootDir: ROOT,
@@ -10,7 +17,7 @@ const common = {
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test', '<rootDir>/docs'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  moduleNameMapper: { ...sources, '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
@@ -27,13 +34,6 @@ const common = {
   },
 };
 
-/** The package by its name is its sources, so that the specs need no build. */
-const sources = {
-  '^nestjs-durable-saga$': '<rootDir>/libs/saga/src/index.ts',
-  '^nestjs-durable-saga/(admin|declared|messaging|telemetry|testing)$': '<rootDir>/libs/saga/src/$1/index.ts',
-  '^nestjs-durable-saga/(pg|drizzle|kysely|knex)$': '<rootDir>/libs/saga/src/databases/$1/index.ts',
-};
-
 const onPostgres = {
   globalSetup: '<rootDir>/test/support/start-postgres.mjs',
   globalTeardown: '<rootDir>/test/support/stop-postgres.mjs',
@@ -42,12 +42,7 @@ const onPostgres = {
 /** One project a tier: `--selectProjects unit database`. Without it, all tiers run. */
 export default {
   projects: [
-    {
-      ...common,
-      displayName: 'unit',
-      testRegex: specsOf('unit', ROOT),
-      moduleNameMapper: { ...sources, ...common.moduleNameMapper },
-    },
+    { ...common, displayName: 'unit', testRegex: specsOf('unit', ROOT) },
     { ...common, ...onPostgres, displayName: 'database', testRegex: specsOf('database', ROOT) },
     { ...common, ...onPostgres, displayName: 'system', testRegex: specsOf('system', ROOT) },
     { ...common, ...onPostgres, displayName: 'slow', testRegex: specsOf('slow', ROOT) },

@@ -1,2 +1,2 @@
-/** Each file of the package, by its path in it: the text, or undefined if it is copied as it is. */
-export function packagedPages(root: string): Map<string, string | undefined>;
+/** Each file that a package below libs/ has from the repository, by its path in the package: its text. */
+export function packagedPages(root: string, name: string): Map<string, string>;

@@ -1,32 +1,26 @@
 /**
- * npm's `prepack` of the library. The README, the license, the changelog and the documentation are those of the repository;
- * npm packs no links, so these are copies, which git ignores. And a tarball keeps the mode that a file has.
+ * npm's `prepack` of a package below libs/: node ../../scripts/prepack.mjs admin. What the package shares with the repository
+ * (packaged-pages.mjs) is copied into its folder, where git ignores it: npm packs no links.
  *
  * A copy that is as it has to be is left alone, and others are replaced at once: another `npm pack` may be reading them.
  */
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packagedPages } from './packaged-pages.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const library = join(root, 'libs/saga');
-const pages = new Map(packagedPages(root));
+const [name] = process.argv.slice(2);
+const library = join(root, 'libs', name);
 
-const named = await readdir(join(library, 'docs'), { recursive: true, withFileTypes: true }).catch(() => []);
-for (const entry of named) {
-  const path = join(entry.parentPath, entry.name);
-  if (entry.isFile() && !pages.has(relative(library, path).replaceAll('\\', '/')))
-    await rm(path, { force: true });
-}
-for (const [name, text] of pages) {
-  const wanted = text === undefined ? await readFile(join(root, name)) : Buffer.from(text);
-  const path = join(library, name);
-  const there = await readFile(path).catch(() => undefined);
-  if (there?.equals(wanted)) continue;
+for (const [file, text] of packagedPages(root, name)) {
+  const path = join(library, file);
+  const there = await readFile(path, 'utf8').catch(() => undefined);
+  if (there === text) continue;
   const unfinished = join(library, `.prepack-${process.pid}`);
-  await writeFile(unfinished, wanted);
-  await mkdir(dirname(path), { recursive: true });
+  await writeFile(unfinished, text);
   await rename(unfinished, path);
 }
-await chmod(join(library, 'dist/cli/saga.js'), 0o755);
+// A tarball keeps the mode that a file has.
+const { bin = {} } = JSON.parse(await readFile(join(library, 'package.json'), 'utf8'));
+for (const path of new Set(Object.values(bin))) await chmod(join(library, path), 0o755);

@@ -94,7 +94,7 @@ function entryOf(name, folder, text) {
     folder: '${folder}',
     parameters: ${listOf(parameters.map(camelCase), '    parameters: ')},
     values: ${listOf(values, '    values: ')},
-    text: \`${escaped}\`,
+    text: \`${escaped}\` as string,
   },\n`;
 }
 

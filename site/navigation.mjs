@@ -56,6 +56,16 @@ export const GROUPS = [
     ],
   ],
   [
+    'Packages',
+    [
+      ['Messaging', 'docs/packages/messaging.md'],
+      ['Telemetry', 'docs/packages/telemetry.md'],
+      ['Admin', 'docs/packages/admin.md'],
+      ['Declared', 'docs/packages/declared.md'],
+      ['Command line', 'docs/packages/cli.md'],
+    ],
+  ],
+  [
     'Database layers',
     [
       ['All layers', 'docs/databases/README.md'],

@@ -3,12 +3,7 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 // By its place, since it is no public entry of the package.
-import {
-  endServer,
-  freePort,
-  LocalPostgres,
-  PostgresStartError,
-} from '../../saga/dist/cli/postgres/index.js';
+import { endServer, freePort, LocalPostgres, PostgresStartError } from '../../cli/dist/postgres/index.js';
 import type { EmbeddedServerMessage } from './database-server.js';
 
 const SETTINGS = {

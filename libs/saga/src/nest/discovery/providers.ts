@@ -48,10 +48,13 @@ function isSingle(wrapper: Wrapper): boolean {
 /** A method that steps of declared sagas call. */
 type Method = (input: unknown, context: object) => unknown;
 
+/** Returns the method with a name; a text says why there is none. */
+export type FindMethod = (name: string) => Method | string;
+
 /**
  * Finds methods of the application's providers by name: `StockService.reserve`. A text says why there is none.
  */
-export function providerMethods(providers: readonly Wrapper[]): (name: string) => Method | string {
+export function providerMethods(providers: readonly Wrapper[]): FindMethod {
   const byClass = byClassName(providers);
   return (name) => {
     const [className, method] = name.split('.') as [string, string];

@@ -22,6 +22,7 @@ import {
   uninjectedParameters,
   type Wrapper,
 } from './providers.js';
+import { declaredPackage } from './declared-package.js';
 import { type RegisteredHandler, SagaRegistry, type RegisteredSaga } from './saga.registry.js';
 
 /** By which every copy of this package knows the explorers of the others. Its value: the copy's version and folder. */
@@ -174,15 +175,17 @@ function registered(type: Type, instance: SagaInstance, defaults: DefaultPolicie
   return { type, graph, methods, instance, invoke: callSagaMethod };
 }
 
-/** @throws DeclaredSagaError that lists all problems of all files */
+/**
+ * @throws DeclaredSagaError that lists all problems of all files
+ * @throws SagaConfigurationError if their package is not installed
+ */
 async function declaredSagas(
   defaults: ExploreOptions,
   others: readonly RegisteredSaga[],
   providers: readonly Wrapper[],
 ): Promise<RegisteredSaga[]> {
   if (defaults.declared === undefined) return [];
-  // Loaded only where it is used: its packages are optional.
-  const { readSagas } = await import('../../../../declared/src/read-sagas.js');
+  const { readSagas } = await declaredPackage();
   const types = await readSagas(defaults.declared, {
     sagas: others.map(({ type }) => type),
     findMethod: providerMethods(providers),

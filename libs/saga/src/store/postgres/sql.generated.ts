@@ -21,7 +21,7 @@ BEGIN
       SELECT coalesce(sum(coalesce(pg_column_size(g.payload)::bigint * CASE WHEN pg_column_compression(g.payload) IS NULL THEN 1 ELSE 256 END, 0)), 0) FROM saga.signal g
       WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END)::bigint), 0)
     FROM saga.instance i WHERE i.id = ANY($1) AND i.id >= least_id);
-END $function$`,
+END $function$` as string,
   },
   bytes: {
     folder: 'schema/functions',
@@ -52,7 +52,7 @@ BEGIN
     + CASE WHEN i.signals = 0 THEN 0 ELSE (
       SELECT coalesce(sum(coalesce(CASE WHEN pg_column_compression(g.payload) IS NULL THEN pg_column_size(g.payload) ELSE octet_length(g.payload::text) END, 0)::bigint), 0) FROM saga.signal g
       WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END)::bigint FROM saga.instance i WHERE i.id = $1);
-END $function$`,
+END $function$` as string,
   },
   page: {
     folder: 'schema/functions',
@@ -73,7 +73,7 @@ BEGIN
       RETURN;
     END IF;
   END LOOP;
-END $function$`,
+END $function$` as string,
   },
   step_part: {
     folder: 'schema/functions',
@@ -96,7 +96,7 @@ BEGIN
     last := part.name;
   END LOOP;
   RETURN last;
-END $function$`,
+END $function$` as string,
   },
   signal_part: {
     folder: 'schema/functions',
@@ -121,7 +121,7 @@ BEGIN
     last := part.number;
   END LOOP;
   RETURN last;
-END $function$`,
+END $function$` as string,
   },
   checkpoint_publish: {
     folder: 'schema/functions',
@@ -158,7 +158,7 @@ BEGIN
     HAVING count(*) > 0;
   END IF;
   RETURN saved;
-END $function$`,
+END $function$` as string,
   },
   checkpoint: {
     folder: 'schema/functions',
@@ -226,7 +226,7 @@ BEGIN
   END IF;
 
   RETURN saved;
-END $function$`,
+END $function$` as string,
   },
   checkpoint_one: {
     folder: 'schema/functions',
@@ -292,7 +292,7 @@ BEGIN
   END IF;
 
   RETURN saved;
-END $function$`,
+END $function$` as string,
   },
   claim_keyed: {
     folder: 'schema/functions',
@@ -508,7 +508,7 @@ BEGIN
         ORDER BY i.rank_at LIMIT $6 + 50)) a
     WHERE a.due_at > moment AND a.id <> ALL(taken)))) * 1000;
   RETURN NEXT;
-END $function$`,
+END $function$` as string,
   },
   slots_taken: {
     folder: 'schema/functions',
@@ -521,7 +521,7 @@ BEGIN
   RETURN (SELECT count(*) FROM saga.instance i
     WHERE i.id = ANY(ARRAY(SELECT unnest(c.holders) FROM saga.saga_limit c WHERE c.saga = $1))
       AND ($2 IS NULL OR i.limit_key = $2) AND i.locked_by IS NOT NULL AND i.due_at > clock_timestamp());
-END $function$`,
+END $function$` as string,
   },
   claim_limited: {
     folder: 'schema/functions',
@@ -653,7 +653,7 @@ BEGIN
       WHERE i.locked_by IS NOT NULL AND i.id = ANY(ARRAY(
         SELECT unnest(c.holders) FROM saga.saga_limit c WHERE c.saga = ANY(full_names)))))) * 1000;
   RETURN NEXT;
-END $function$`,
+END $function$` as string,
   },
   claim: {
     folder: 'schema/functions',
@@ -708,7 +708,7 @@ BEGIN
   FROM unnest(due.ids) WITH ORDINALITY AS w(id, place)
   CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id AND h.id >= least_id LIMIT 1) i
   ORDER BY w.place;
-END $function$`,
+END $function$` as string,
   },
   cleanup: {
     folder: 'schema/functions',
@@ -776,7 +776,7 @@ BEGIN
     END IF;
   END IF;
   RETURN NEXT;
-END $function$`,
+END $function$` as string,
   },
   due: {
     folder: 'schema/functions',
@@ -839,7 +839,7 @@ BEGIN
       IF FOUND THEN ids := ids || candidate; END IF;
     END LOOP;
   END IF;
-END $function$`,
+END $function$` as string,
   },
   upcoming: {
     folder: 'schema/functions',
@@ -854,7 +854,7 @@ BEGIN
     SELECT i.id, i.due_at FROM saga.instance i
     WHERE i.name = d.name AND i.version = d.version AND i.rank_at >= $4
     ORDER BY i.rank_at LIMIT $3) n;
-END $function$`,
+END $function$` as string,
   },
   catch_up: {
     folder: 'schema/functions',
@@ -870,7 +870,7 @@ BEGIN
     JOIN saga.instance i ON i.name = d.name AND i.version = d.version AND i.rank_at IS NOT NULL
     WHERE i.due_at > now() AND i.locked_by IS NULL AND (i.woken OR i.due_at <= i.updated_at)
     ORDER BY i.id FOR NO KEY UPDATE OF i));
-END $function$`,
+END $function$` as string,
   },
   family_locks: {
     folder: 'schema/functions',
@@ -889,7 +889,7 @@ BEGIN
     JOIN saga.instance i ON i.id = up.parent_id WHERE i.status NOT IN ('compensated', 'aborted')
   )
   SELECT up.id, up.name, up.lock_key FROM up WHERE up.lock_state IN ('held', 'inside');
-END $function$`,
+END $function$` as string,
   },
   look_again: {
     folder: 'schema/functions',
@@ -908,7 +908,7 @@ BEGIN
     due_at = now(), rank_at = now() - i.priority * interval ':PRIORITY_POINT_MS milliseconds'
   FROM down WHERE i.id = down.id AND coalesce(i.lock_state, '') = 'waiting' AND i.locked_by IS NULL AND i.status <> 'paused';
   IF FOUND THEN PERFORM pg_notify(:CHANNEL, 'due'); END IF;
-END $function$`,
+END $function$` as string,
   },
   lock_families: {
     folder: 'schema/functions',
@@ -926,7 +926,7 @@ BEGIN
   IF FOUND THEN
     PERFORM pg_advisory_xact_lock(hashtextextended('families', hashtext($q$:SCHEMA$q$)));
   END IF;
-END $function$`,
+END $function$` as string,
   },
   break_circle: {
     folder: 'schema/functions',
@@ -990,7 +990,7 @@ BEGIN
   WHERE i.id = ANY(waiters) AND coalesce(i.lock_state, '') = 'waiting';
   PERFORM pg_notify(:CHANNEL, 'due');
   RETURN NULL;
-END $function$`,
+END $function$` as string,
   },
   wake: {
     folder: 'schema/functions',
@@ -1009,7 +1009,7 @@ BEGIN
   IF FOUND THEN
     PERFORM pg_notify(:CHANNEL, CASE WHEN holder IS NULL THEN 'due' ELSE 'look:' || $1 END);
   END IF;
-END $function$`,
+END $function$` as string,
   },
   checkpoint_family: {
     folder: 'schema/functions',
@@ -1049,7 +1049,7 @@ BEGIN
     PERFORM pg_notify(:CHANNEL, 'due');
   END IF;
   RETURN saved;
-END $function$`,
+END $function$` as string,
   },
   fence_lost: {
     folder: 'schema/functions',
@@ -1065,7 +1065,7 @@ BEGIN
   FROM unnest($1, $2, $3, $4) AS w(id, epoch, number, holder)
   WHERE i.id = w.id AND i.epoch = w.epoch AND (i.checkpoints < w.number OR i.locked_by <> w.holder);
   IF FOUND THEN PERFORM pg_notify(:CHANNEL, 'due'); END IF;
-END $function$`,
+END $function$` as string,
   },
   lock_queues: {
     folder: 'schema/functions',
@@ -1084,7 +1084,7 @@ BEGIN
   LOOP
     PERFORM pg_advisory_xact_lock(queue);
   END LOOP;
-END $function$`,
+END $function$` as string,
   },
   lock_holder: {
     folder: 'schema/functions',
@@ -1100,7 +1100,7 @@ BEGIN
       AND (l.lock_state <> 'arriving' OR coalesce(l.starts_at <= clock_timestamp(), true)
         AND (l.locked_by IS NOT NULL OR l.due_at <= clock_timestamp()))
      ORDER BY l.lock_position LIMIT 1));
-END $function$`,
+END $function$` as string,
   },
   lock_hand_over: {
     folder: 'schema/functions',
@@ -1134,7 +1134,7 @@ BEGIN
     PERFORM pg_notify(:CHANNEL, 'due');
     IF next.undone THEN PERFORM saga.look_again(next.id); END IF;
   END IF;
-END $function$`,
+END $function$` as string,
   },
   lock_dequeue: {
     folder: 'schema/functions',
@@ -1157,7 +1157,7 @@ BEGIN
   LOOP
     PERFORM saga.lock_hand_over(gone.name, gone.lock_key);
   END LOOP;
-END $function$`,
+END $function$` as string,
   },
   lock_enqueue: {
     folder: 'schema/functions',
@@ -1215,7 +1215,7 @@ BEGIN
       i.cancel_requested_at IS NOT NULL, i.cancel_reason
     FROM saga.instance i WHERE i.id = given.id;
   END LOOP;
-END $function$`,
+END $function$` as string,
   },
   checkpoint_locked: {
     folder: 'schema/functions',
@@ -1231,7 +1231,7 @@ BEGIN
   saved := saga.checkpoint(:SAGA_GIVEN, :STEP_GIVEN, fresh);
   PERFORM saga.lock_dequeue(saved);
   RETURN saved;
-END $function$`,
+END $function$` as string,
   },
   reserve: {
     folder: 'schema/functions',
@@ -1343,7 +1343,7 @@ BEGIN
   WHERE r.saga = $1 AND r.step = $2 AND r.key = $3;
   times := given;
   RETURN NEXT;
-END $function$`,
+END $function$` as string,
   },
   rest_while_paused: {
     folder: 'schema/functions',
@@ -1367,7 +1367,7 @@ BEGIN
       SELECT FROM saga.step_pause p WHERE p.saga = i.name AND p.step = w.step AND p.resumed_at IS NULL)));
   IF FOUND THEN PERFORM pg_notify(:CHANNEL, 'pauses'); END IF;
   RETURN $1;
-END $function$`,
+END $function$` as string,
   },
   set_tags: {
     folder: 'schema/functions',
@@ -1381,7 +1381,7 @@ BEGIN
   FROM unnest($2, $3) AS w(id, tags)
   WHERE i.id = w.id AND ($1 IS NULL OR w.id = ANY($1));
   RETURN $1;
-END $function$`,
+END $function$` as string,
   },
   shard_closed: {
     folder: 'schema/functions',
@@ -1390,7 +1390,7 @@ END $function$`,
     text: `CREATE OR REPLACE FUNCTION saga.shard_closed() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN
   RAISE EXCEPTION 'the shard is closed' USING ERRCODE = '57P03';
-END $function$`,
+END $function$` as string,
   },
   signal: {
     folder: 'schema/functions',
@@ -1467,7 +1467,7 @@ BEGIN
     END IF;
     RETURN NEXT;
   END LOOP;
-END $function$`,
+END $function$` as string,
   },
   start_rejecting: {
     folder: 'schema/functions',
@@ -1486,7 +1486,7 @@ BEGIN
   IF cardinality(free) = 0 THEN RETURN '{}'; END IF;
   RETURN (SELECT saga.start(worker, lease, :START_AGGREGATES, fresh)
     FROM unnest(:START_GIVEN) WITH ORDINALITY AS w(:START_COLUMNS, row_of_call) WHERE w.row_of_call = ANY(free));
-END $function$`,
+END $function$` as string,
   },
   start: {
     folder: 'schema/functions',
@@ -1553,7 +1553,7 @@ BEGIN
       END AS due_at) t  ON CONFLICT DO NOTHING RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
   END IF;
   RETURN coalesce(started, '{}');
-END $function$`,
+END $function$` as string,
   },
   start_one: {
     folder: 'schema/functions',
@@ -1613,7 +1613,7 @@ BEGIN
       END AS due_at) t  ON CONFLICT DO NOTHING RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
   END IF;
   RETURN coalesce(started, '{}');
-END $function$`,
+END $function$` as string,
   },
   lock_slots: {
     folder: 'schema/functions',
@@ -1627,7 +1627,7 @@ BEGIN
     EXIT WHEN FOUND;
     INSERT INTO saga.step_limit (saga, step, key) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
   END LOOP;
-END $function$`,
+END $function$` as string,
   },
   settle_slots: {
     folder: 'schema/functions',
@@ -1653,7 +1653,7 @@ BEGIN
   END LOOP;
   UPDATE saga.step_slot s SET state = 'late'
   WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.state <> 'waiting' AND s.state = 'called' AND (s.called_at BETWEEN clock_timestamp() - interval ':SLOT_KEPT_MS milliseconds' AND clock_timestamp()) IS NOT TRUE;
-END $function$`,
+END $function$` as string,
   },
   promote_slots: {
     folder: 'schema/functions',
@@ -1729,7 +1729,7 @@ BEGIN
     EXIT WHEN NOT FOUND;
     UPDATE saga.step_slot s SET state = 'taken' WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = $6 AND s.step_key = waiter.step_key;
   END LOOP;
-END $function$`,
+END $function$` as string,
   },
   call_all: {
     folder: 'schema/functions',
@@ -1745,7 +1745,7 @@ BEGIN
     UPDATE saga.instance i SET rank_at = i.rank_at - greatest(now() - called.since, interval '0')
     WHERE i.id = called.id AND i.locked_by IS NULL AND i.rank_at IS NOT NULL;
   END LOOP;
-END $function$`,
+END $function$` as string,
   },
   fence_slots: {
     folder: 'schema/functions',
@@ -1762,7 +1762,7 @@ BEGIN
     AND EXISTS (SELECT FROM saga.step_slot s WHERE s.saga = i.name AND s.saga_id = i.id AND s.epoch = i.epoch AND s.state = 'taken')
     ORDER BY i.id FOR NO KEY UPDATE SKIP LOCKED);
   UPDATE saga.instance i SET epoch = i.epoch + 1 WHERE i.id = ANY(lapsed);
-END $function$`,
+END $function$` as string,
   },
   take_slots: {
     folder: 'schema/functions',
@@ -1787,7 +1787,7 @@ BEGIN
   PERFORM saga.call_all(others.called, others.since);
   RETURN ARRAY(SELECT s.step_key FROM saga.step_slot s
     WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = $5 AND s.step_key = ANY($8) AND s.state = 'taken');
-END $function$`,
+END $function$` as string,
   },
   free_slots: {
     folder: 'schema/functions',
@@ -1808,7 +1808,7 @@ BEGIN
   IF $3 <> '' AND NOT EXISTS (SELECT FROM saga.step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3) THEN
     DELETE FROM saga.step_limit s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3;
   END IF;
-END $function$`,
+END $function$` as string,
   },
   sweep_slots: {
     folder: 'schema/functions',
@@ -1844,7 +1844,7 @@ BEGIN
     END IF;
   END LOOP;
   PERFORM saga.call_all(called, since);
-END $function$`,
+END $function$` as string,
   },
   all_steps: {
     folder: 'schema/functions',
@@ -1879,7 +1879,7 @@ RETURNS TABLE (name text, :STATE_COLUMN_TYPES, started_at timestamptz,
   FROM saga.all_steps() s
   WHERE s.saga_id = $1
   ORDER BY s.started_at, s.name
-$function$`,
+$function$` as string,
   },
   tasks: {
     folder: 'schema/functions',
@@ -1907,7 +1907,7 @@ BEGIN
   WHERE i.id = ANY(saved) AND NOT EXISTS (SELECT FROM saga.signal g
     WHERE g.saga_id = i.id AND g.name = :APPROVAL_PREFIX || w.step AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0))
   ON CONFLICT (saga_id, step) DO NOTHING;
-END $function$`,
+END $function$` as string,
   },
   inbox_forget: {
     folder: 'schema/messaging',
@@ -1925,7 +1925,7 @@ BEGIN
   DELETE FROM saga.inbox i USING old WHERE i.consumer = old.consumer AND i.message_id = old.message_id;
   GET DIAGNOSTICS forgotten = ROW_COUNT;
   RETURN forgotten;
-END $function$`,
+END $function$` as string,
   },
   publish: {
     folder: 'schema/messaging',
@@ -1939,7 +1939,7 @@ BEGIN
   SELECT w.id, w.topic, w.key, w.type, w.payload, w.headers FROM unnest(:MESSAGE_GIVEN) AS w(:MESSAGE_COLUMNS)
   ON CONFLICT (id) DO NOTHING;
   PERFORM pg_notify(:CHANNEL, 'published') FROM saga.relay r WHERE r.asleep OR :IS_RAISED;
-END $function$`,
+END $function$` as string,
   },
   outbox_let_go: {
     folder: 'schema/messaging',
@@ -1983,7 +1983,7 @@ BEGIN
     END IF;
   END LOOP;
   RETURN changed;
-END $function$`,
+END $function$` as string,
   },
   outbox_take: {
     folder: 'schema/messaging',
@@ -2083,7 +2083,7 @@ BEGIN
 
   GET DIAGNOSTICS taken = ROW_COUNT;
   IF taken >= $3 / 2 THEN UPDATE saga.relay r SET asleep = false WHERE r.asleep; END IF;
-END $function$`,
+END $function$` as string,
   },
   outbox_settle: {
     folder: 'schema/messaging',
@@ -2140,7 +2140,7 @@ BEGIN
         AND (m.place = 1 OR m.place > m.size - 6)) END || l.read_to
   FROM unnest($7, $8, $9) AS w(lane, epoch, rest)
   WHERE l.lane = w.lane AND l.epoch = w.epoch;
-END $function$`,
+END $function$` as string,
   },
   outbox_requeue: {
     folder: 'schema/messaging',
@@ -2156,7 +2156,7 @@ BEGIN
   FROM unnest($1) AS w(id) WHERE o.id = w.id AND o.dead_at IS NOT NULL;
   GET DIAGNOSTICS changed = ROW_COUNT;
   RETURN changed;
-END $function$`,
+END $function$` as string,
   },
   outbox_discard: {
     folder: 'schema/messaging',
@@ -2186,7 +2186,7 @@ BEGIN
       WHERE o.id = w.id AND w.dead_at IS NULL;
   END LOOP;
   RETURN changed;
-END $function$`,
+END $function$` as string,
   },
   start_in_partitions: {
     folder: 'schema/partitioned',
@@ -2281,7 +2281,7 @@ BEGIN
       SELECT FROM saga.instance o WHERE o.id = w.id AND o.correlation_id = w.correlation_id AND o.name = w.name);
   END IF;
   RETURN coalesce(started, '{}');
-END $function$`,
+END $function$` as string,
   },
   start_one_in_partitions: {
     folder: 'schema/partitioned',
@@ -2369,7 +2369,7 @@ BEGIN
       SELECT FROM saga.instance o WHERE o.id = w.id AND o.correlation_id = w.correlation_id AND o.name = w.name);
   END IF;
   RETURN coalesce(started, '{}');
-END $function$`,
+END $function$` as string,
   },
   cleanup_in_partitions: {
     folder: 'schema/partitioned',
@@ -2438,26 +2438,26 @@ BEGIN
     END IF;
   END IF;
   RETURN NEXT;
-END $function$`,
+END $function$` as string,
   },
   plan_checkpoint_per_call: {
     folder: 'schema/partitioned',
     parameters: [],
     values: ['SAGA_TYPES', 'STEP_TYPES'],
-    text: `ALTER FUNCTION saga.checkpoint(:SAGA_TYPES, :STEP_TYPES, boolean) SET plan_cache_mode = force_custom_plan`,
+    text: `ALTER FUNCTION saga.checkpoint(:SAGA_TYPES, :STEP_TYPES, boolean) SET plan_cache_mode = force_custom_plan` as string,
   },
   plan_checkpoint_one_per_call: {
     folder: 'schema/partitioned',
     parameters: [],
     values: ['SAGA_TYPES_ONE', 'STEP_TYPES_ONE'],
-    text: `ALTER FUNCTION saga.checkpoint_one(:SAGA_TYPES_ONE, :STEP_TYPES_ONE, boolean) SET plan_cache_mode = force_custom_plan`,
+    text: `ALTER FUNCTION saga.checkpoint_one(:SAGA_TYPES_ONE, :STEP_TYPES_ONE, boolean) SET plan_cache_mode = force_custom_plan` as string,
   },
   partition_bound: {
     folder: 'schema/partitions',
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.partition_bound(bigint) RETURNS uuid LANGUAGE sql IMMUTABLE
-RETURN (lpad(to_hex($1), 12, '0') || repeat('0', 20))::uuid`,
+RETURN (lpad(to_hex($1), 12, '0') || repeat('0', 20))::uuid` as string,
   },
   partition_ahead: {
     folder: 'schema/partitions',
@@ -2495,7 +2495,7 @@ BEGIN
     RETURN true;
   END LOOP;
   RETURN false;
-END $function$`,
+END $function$` as string,
   },
   partition_keepers: {
     folder: 'schema/partitions',
@@ -2540,7 +2540,7 @@ BEGIN
     )
     SELECT array_agg(f.id) FROM (SELECT DISTINCT kept.id FROM kept LIMIT $4) f$q$, $1) INTO ids USING $7, $4, $5, $6;
   RETURN coalesce(ids, '{}');
-END $function$`,
+END $function$` as string,
   },
   partition_drop: {
     folder: 'schema/partitions',
@@ -2586,7 +2586,7 @@ BEGIN
     EXECUTE format('DROP TABLE saga.%s_%s', it.name, $1);
   END LOOP;
   RETURN cardinality(kept);
-END $function$`,
+END $function$` as string,
   },
   partition_forget: {
     folder: 'schema/partitions',
@@ -2611,7 +2611,7 @@ BEGIN
     RETURN NULL;
   END IF;
   RETURN ids[cardinality(ids)];
-END $function$`,
+END $function$` as string,
   },
 } as const;
 
@@ -2623,39 +2623,39 @@ export const STATEMENTS = {
     text: `SELECT id, epoch, checkpoints FROM saga.instance WHERE id = ANY($1::uuid[])
 UNION ALL
 SELECT d.id, :BEYOND, :BEYOND FROM saga.deleted d WHERE d.id = ANY($1::uuid[])
-  AND NOT EXISTS (SELECT FROM saga.instance i WHERE i.id = d.id)`,
+  AND NOT EXISTS (SELECT FROM saga.instance i WHERE i.id = d.id)` as string,
   },
   claim: {
     folder: 'claim',
     parameters: ['names', 'versions', 'room', 'worker', 'lease', 'pageBytes', 'bytes', 'isAlone', 'fromRank'],
     values: [],
-    text: `SELECT * FROM saga.claim($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    text: `SELECT * FROM saga.claim($1, $2, $3, $4, $5, $6, $7, $8, $9)` as string,
   },
   claimLimited: {
     folder: 'claim',
     parameters: ['names', 'versions', 'limits', 'otherNames', 'otherVersions', 'room', 'worker', 'lease'],
     values: [],
     text: `SELECT taken, epochs, clock AS now, next_due_at
-FROM saga.claim_limited($1, $2, $3, $4, $5, $6, $7, $8)`,
+FROM saga.claim_limited($1, $2, $3, $4, $5, $6, $7, $8)` as string,
   },
   claimKeyed: {
     folder: 'claim',
     parameters: ['names', 'versions', 'limits', 'otherNames', 'otherVersions', 'room', 'worker', 'lease'],
     values: [],
     text: `SELECT taken, epochs, clock AS now, next_due_at
-FROM saga.claim_keyed($1, $2, $3, $4, $5, $6, $7, $8)`,
+FROM saga.claim_keyed($1, $2, $3, $4, $5, $6, $7, $8)` as string,
   },
   enqueue: {
     folder: 'claim',
     parameters: ['ids', 'epochs', 'names', 'keys'],
     values: [],
-    text: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM saga.lock_enqueue($1, $2, $3, $4)`,
+    text: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM saga.lock_enqueue($1, $2, $3, $4)` as string,
   },
   stayQueued: {
     folder: 'claim',
     parameters: ['id'],
     values: [],
-    text: `UPDATE saga.instance SET due_at = now(), rank_at = now() WHERE id = $1::uuid`,
+    text: `UPDATE saga.instance SET due_at = now(), rank_at = now() WHERE id = $1::uuid` as string,
   },
   claimed: {
     folder: 'claim',
@@ -2677,7 +2677,7 @@ FROM paged CROSS JOIN LATERAL (
     WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
   CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
-ORDER BY t.place`,
+ORDER BY t.place` as string,
   },
   giveBack: {
     folder: 'claim',
@@ -2692,7 +2692,7 @@ WHERE u.id = ANY(ARRAY(
   WHERE l.id = ANY(ARRAY(SELECT i.id FROM unnest((SELECT $2::uuid[]), (SELECT $3::int[])) WITH ORDINALITY AS w(id, epoch, place)
 CROSS JOIN LATERAL (SELECT * FROM saga.instance h
   WHERE h.id = w.id AND h.epoch = w.epoch AND h.locked_by = $4::text LIMIT 1) i)) AND l.locked_by = $4::text
-  ORDER BY l.id FOR NO KEY UPDATE))`,
+  ORDER BY l.id FOR NO KEY UPDATE))` as string,
   },
   renew: {
     folder: 'claim',
@@ -2711,7 +2711,7 @@ CROSS JOIN LATERAL (SELECT * FROM saga.instance h
   RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
-FROM (SELECT 1) one LEFT JOIN renewed r ON true`,
+FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
   },
   report: {
     folder: 'claim',
@@ -2731,61 +2731,61 @@ FROM (SELECT 1) one LEFT JOIN renewed r ON true`,
   RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
-FROM (SELECT 1) one LEFT JOIN renewed r ON true`,
+FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
   },
   lockQueues: {
     folder: 'claim',
     parameters: ['names', 'keys'],
     values: [],
-    text: `SELECT saga.lock_queues($1, $2)`,
+    text: `SELECT saga.lock_queues($1, $2)` as string,
   },
   dequeue: {
     folder: 'claim',
     parameters: ['ids'],
     values: [],
-    text: `SELECT saga.lock_dequeue($1)`,
+    text: `SELECT saga.lock_dequeue($1)` as string,
   },
   handOver: {
     folder: 'claim',
     parameters: ['name', 'key'],
     values: [],
-    text: `SELECT saga.lock_hand_over($1, $2)`,
+    text: `SELECT saga.lock_hand_over($1, $2)` as string,
   },
   reserve: {
     folder: 'claim',
     parameters: ['saga', 'step', 'key', 'count', 'per', 'attempts', 'ahead', 'holder'],
     values: [],
-    text: `SELECT times, clock AS now FROM saga.reserve($1, $2, $3, $4, $5, $6, $7, $8)`,
+    text: `SELECT times, clock AS now FROM saga.reserve($1, $2, $3, $4, $5, $6, $7, $8)` as string,
   },
   catchUp: {
     folder: 'claim',
     parameters: ['names', 'versions'],
     values: [],
-    text: `SELECT saga.catch_up($1, $2)`,
+    text: `SELECT saga.catch_up($1, $2)` as string,
   },
   takeSlots: {
     folder: 'claim',
     parameters: ['saga', 'step', 'key', 'count', 'id', 'epoch', 'turn', 'steps'],
     values: [],
-    text: `SELECT saga.take_slots($1, $2, $3, $4, $5, $6, $7, $8) AS taken`,
+    text: `SELECT saga.take_slots($1, $2, $3, $4, $5, $6, $7, $8) AS taken` as string,
   },
   freeSlots: {
     folder: 'claim',
     parameters: ['saga', 'step', 'key', 'count', 'id', 'epoch', 'turn', 'steps'],
     values: [],
-    text: `SELECT saga.free_slots($1, $2, $3, $4, $5, $6, $7, $8)`,
+    text: `SELECT saga.free_slots($1, $2, $3, $4, $5, $6, $7, $8)` as string,
   },
   fenceSlots: {
     folder: 'claim',
     parameters: ['names'],
     values: [],
-    text: `SELECT saga.fence_slots($1)`,
+    text: `SELECT saga.fence_slots($1)` as string,
   },
   sweepSlots: {
     folder: 'claim',
     parameters: ['names', 'versions', 'limitNames', 'limitVersions', 'limitSteps', 'limitCounts'],
     values: [],
-    text: `SELECT saga.sweep_slots($1, $2, $3, $4, $5, $6)`,
+    text: `SELECT saga.sweep_slots($1, $2, $3, $4, $5, $6)` as string,
   },
   loadById: {
     folder: 'edit',
@@ -2802,7 +2802,7 @@ FROM (SELECT 1) one LEFT JOIN renewed r ON true`,
     CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN saga.lock_holder(i.name, i.lock_key) END AS "lockHolder",
   CASE WHEN i.due_at <= now() THEN saga.slots_taken(i.name, i.limit_key) END AS "slotsTaken",
   :LOADED_OPERATIONS AS operations, :AROUND_FIELDS
-FROM saga.instance i CROSS JOIN LATERAL saga.page(ARRAY[i.id], $1::bigint) p WHERE i.id = $2::uuid`,
+FROM saga.instance i CROSS JOIN LATERAL saga.page(ARRAY[i.id], $1::bigint) p WHERE i.id = $2::uuid` as string,
   },
   idByCorrelation: {
     folder: 'edit',
@@ -2811,13 +2811,13 @@ FROM saga.instance i CROSS JOIN LATERAL saga.page(ARRAY[i.id], $1::bigint) p WHE
     text: `SELECT id FROM saga.instance WHERE name = $1 AND correlation_id = $2
 UNION ALL
 SELECT id FROM saga.instance WHERE id = $3::uuid AND name = $1 AND correlation_id IS NULL
-LIMIT 1`,
+LIMIT 1` as string,
   },
   lock: {
     folder: 'edit',
     parameters: ['id'],
     values: [],
-    text: `SELECT id FROM saga.instance WHERE id = $1::uuid FOR UPDATE`,
+    text: `SELECT id FROM saga.instance WHERE id = $1::uuid FOR UPDATE` as string,
   },
   fenceOff: {
     folder: 'edit',
@@ -2830,26 +2830,26 @@ LIMIT 1`,
   lock_state = CASE WHEN lock_state IS NULL AND lock_key IS NOT NULL AND (instance.status = 'compensating' AND coalesce(instance.failure ->> 'kind', '') = 'undone') THEN 'arriving'
     ELSE lock_state END,
   lock_deadlock = CASE WHEN (instance.status = 'compensating' AND coalesce(instance.failure ->> 'kind', '') = 'undone') THEN NULL ELSE lock_deadlock END
-WHERE id = $4::uuid`,
+WHERE id = $4::uuid` as string,
   },
   requestCancel: {
     folder: 'edit',
     parameters: ['reason', 'id'],
     values: [],
     text: `UPDATE saga.instance SET cancel_requested_at = now(), cancel_reason = $1, pause_requested = false
-WHERE id = $2::uuid AND cancel_requested_at IS NULL`,
+WHERE id = $2::uuid AND cancel_requested_at IS NULL` as string,
   },
   endTask: {
     folder: 'edit',
     parameters: ['id', 'step'],
     values: [],
-    text: `DELETE FROM saga.task WHERE saga_id = $1::uuid AND step = $2`,
+    text: `DELETE FROM saga.task WHERE saga_id = $1::uuid AND step = $2` as string,
   },
   requestPause: {
     folder: 'edit',
     parameters: ['id'],
     values: [],
-    text: `UPDATE saga.instance SET pause_requested = true WHERE id = $1::uuid`,
+    text: `UPDATE saga.instance SET pause_requested = true WHERE id = $1::uuid` as string,
   },
   putBack: {
     folder: 'edit',
@@ -2874,13 +2874,13 @@ WHERE id = $2::uuid AND cancel_requested_at IS NULL`,
   signals = greatest(i.signals, $7::int), starts_at = to_timestamp($8::float8 / 1000),
   lock_position = CASE WHEN $4::float8 IS NULL THEN i.lock_position ELSE (SELECT min(o.lock_position) - 1
     FROM saga.instance o WHERE o.name = i.name AND o.lock_key = i.lock_key AND o.lock_state IS NOT NULL) END
-WHERE i.id = $9::uuid`,
+WHERE i.id = $9::uuid` as string,
   },
   putBackTime: {
     folder: 'edit',
     parameters: ['updatedAt', 'id'],
     values: [],
-    text: `UPDATE saga.instance SET updated_at = to_timestamp($1::float8 / 1000) WHERE id = $2::uuid`,
+    text: `UPDATE saga.instance SET updated_at = to_timestamp($1::float8 / 1000) WHERE id = $2::uuid` as string,
   },
   operation: {
     folder: 'edit',
@@ -2901,7 +2901,7 @@ WHERE i.id = $9::uuid`,
     text: `INSERT INTO saga.operation
   (saga_id, number, id, action, operator, reason, step, from_status, revision, proposed, new_input, given)
 SELECT $1::uuid, coalesce(max(o.number), 0) + 1, $2::uuid, $3, $4, $5, $6, $7, $8::int, $9::boolean, $10::boolean, $11::json
-FROM saga.operation o WHERE o.saga_id = $1::uuid`,
+FROM saga.operation o WHERE o.saga_id = $1::uuid` as string,
   },
   history: {
     folder: 'edit',
@@ -2917,7 +2917,7 @@ FROM saga.operation o WHERE o.saga_id = $1::uuid`,
      FROM saga.signal g WHERE g.saga_id = $1::uuid AND NOT starts_with(g.name, :APPROVAL_PREFIX)
      ORDER BY g.number DESC LIMIT $2)
   ) entries ORDER BY at DESC LIMIT $2
-) latest ORDER BY at`,
+) latest ORDER BY at` as string,
   },
   stepPauses: {
     folder: 'pauses',
@@ -2929,7 +2929,7 @@ FROM (SELECT) one LEFT JOIN (
   (SELECT * FROM saga.step_pause WHERE NOT woken)
   UNION ALL
   (SELECT * FROM saga.step_pause WHERE woken ORDER BY id DESC LIMIT $1)) p ON true
-ORDER BY p.woken, CASE WHEN p.woken THEN -p.id ELSE p.id END`,
+ORDER BY p.woken, CASE WHEN p.woken THEN -p.id ELSE p.id END` as string,
   },
   pauseStep: {
     folder: 'pauses',
@@ -2938,7 +2938,7 @@ ORDER BY p.woken, CASE WHEN p.woken THEN -p.id ELSE p.id END`,
     text: `WITH paused AS (
   INSERT INTO saga.step_pause (saga, step, paused_by, pause_reason) VALUES ($1, $2, $3, $4)
   ON CONFLICT (saga, step) WHERE resumed_at IS NULL DO NOTHING RETURNING id)
-SELECT pg_notify($5, 'pauses') FROM paused`,
+SELECT pg_notify($5, 'pauses') FROM paused` as string,
   },
   resumeStep: {
     folder: 'pauses',
@@ -2947,14 +2947,14 @@ SELECT pg_notify($5, 'pauses') FROM paused`,
     text: `WITH resumed AS (
   UPDATE saga.step_pause SET resumed_at = now(), resumed_by = $1, resume_reason = $2
   WHERE saga = $3 AND step = $4 AND resumed_at IS NULL RETURNING id)
-SELECT pg_notify($5, 'pauses') FROM resumed`,
+SELECT pg_notify($5, 'pauses') FROM resumed` as string,
   },
   resumed: {
     folder: 'pauses',
     parameters: ['saga', 'step'],
     values: [],
     text: `SELECT id::text AS id FROM saga.step_pause
-WHERE saga = $1 AND step = $2 AND resumed_at IS NOT NULL AND NOT woken`,
+WHERE saga = $1 AND step = $2 AND resumed_at IS NOT NULL AND NOT woken` as string,
   },
   wakeIdle: {
     folder: 'pauses',
@@ -2972,7 +2972,7 @@ WHERE saga = $1 AND step = $2 AND resumed_at IS NOT NULL AND NOT woken`,
   AND string_to_array(i.step, ', ') @> ARRAY[$2::text] AND i.rank_at IS NULL AND i.id = ANY(ARRAY(SELECT p.id FROM picked p))
     ORDER BY i.id FOR NO KEY UPDATE)))
 SELECT (SELECT count(*)::int FROM picked) AS count, i.version, coalesce(i.rank_at::text, '-infinity') AS rank, i.id
-FROM picked i ORDER BY i.version DESC, i.id DESC LIMIT 1`,
+FROM picked i ORDER BY i.version DESC, i.id DESC LIMIT 1` as string,
   },
   wakeLater: {
     folder: 'pauses',
@@ -2990,13 +2990,13 @@ FROM picked i ORDER BY i.version DESC, i.id DESC LIMIT 1`,
   AND string_to_array(i.step, ', ') @> ARRAY[$2::text] AND i.rank_at IS NOT NULL AND i.due_at > now() AND i.id = ANY(ARRAY(SELECT p.id FROM picked p))
     ORDER BY i.id FOR NO KEY UPDATE)))
 SELECT (SELECT count(*)::int FROM picked) AS count, i.version, coalesce(i.rank_at::text, '-infinity') AS rank, i.id
-FROM picked i ORDER BY i.version DESC, i.rank_at DESC, i.id DESC LIMIT 1`,
+FROM picked i ORDER BY i.version DESC, i.rank_at DESC, i.id DESC LIMIT 1` as string,
   },
   woken: {
     folder: 'pauses',
     parameters: ['ids'],
     values: [],
-    text: `UPDATE saga.step_pause SET woken = true WHERE id = ANY($1::bigint[])`,
+    text: `UPDATE saga.step_pause SET woken = true WHERE id = ANY($1::bigint[])` as string,
   },
   markOverdue: {
     folder: 'read',
@@ -3011,7 +3011,7 @@ FROM picked i ORDER BY i.version DESC, i.rank_at DESC, i.id DESC LIMIT 1`,
   RETURNING i.id, i.name, i.version, i.correlation_id, i.status, i.step, i.sla_at
 )
 SELECT :OVERDUE_FIELDS
-FROM marked m ORDER BY m.sla_at`,
+FROM marked m ORDER BY m.sla_at` as string,
   },
   stats: {
     folder: 'read',
@@ -3041,7 +3041,7 @@ SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
    FROM saga.step_pause p WHERE p.resumed_at IS NULL), '[]') AS "pausedSteps",
   (SELECT count(*)::int FROM (SELECT 1 FROM saga.outbox LIMIT :MOST_MESSAGES) o) AS messages,
   (SELECT count(*)::int FROM (SELECT 1 FROM saga.outbox WHERE dead_at IS NOT NULL LIMIT :MOST_MESSAGES) d) AS dead,
-  (SELECT (extract(epoch FROM oldest) * 1000)::float8 FROM messages) AS "oldestMessage"`,
+  (SELECT (extract(epoch FROM oldest) * 1000)::float8 FROM messages) AS "oldestMessage"` as string,
   },
   schedules: {
     folder: 'read',
@@ -3052,7 +3052,7 @@ SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
   (extract(epoch FROM s.last_at) * 1000)::float8 AS last_at, s.last_triggered, (extract(epoch FROM s.skipped_at) * 1000)::float8 AS skipped_at, (extract(epoch FROM now()) * 1000)::float8 AS now,
   (SELECT i.status FROM saga.instance i WHERE i.id = s.last_saga AND i.finished_at IS NULL) AS last_status
 FROM (SELECT) one LEFT JOIN saga.schedule s ON true
-ORDER BY s.saga COLLATE "C"`,
+ORDER BY s.saga COLLATE "C"` as string,
   },
   lockSchedule: {
     folder: 'read',
@@ -3061,19 +3061,19 @@ ORDER BY s.saga COLLATE "C"`,
     text: `SELECT s.saga, s.cron, s.timezone, s.overlap, s.catch_up, (extract(epoch FROM s.decided_until) * 1000)::float8 AS decided_until,
   (extract(epoch FROM s.next_at) * 1000)::float8 AS next_at, (extract(epoch FROM s.paused_at) * 1000)::float8 AS paused_at, s.paused_by, s.pause_reason, s.last_saga,
   (extract(epoch FROM s.last_at) * 1000)::float8 AS last_at, s.last_triggered, (extract(epoch FROM s.skipped_at) * 1000)::float8 AS skipped_at, NULL AS last_status, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
-FROM saga.schedule s WHERE s.saga = $1 FOR NO KEY UPDATE`,
+FROM saga.schedule s WHERE s.saga = $1 FOR NO KEY UPDATE` as string,
   },
   clock: {
     folder: 'read',
     parameters: [],
     values: [],
-    text: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`,
+    text: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now` as string,
   },
   unended: {
     folder: 'read',
     parameters: ['id'],
     values: [],
-    text: `SELECT status FROM saga.instance WHERE id = $1::uuid AND finished_at IS NULL`,
+    text: `SELECT status FROM saga.instance WHERE id = $1::uuid AND finished_at IS NULL` as string,
   },
   insertSchedule: {
     folder: 'read',
@@ -3097,7 +3097,7 @@ FROM saga.schedule s WHERE s.saga = $1 FOR NO KEY UPDATE`,
     text: `INSERT INTO saga.schedule (saga, cron, timezone, overlap, catch_up, decided_until, next_at, paused_at, paused_by,
   pause_reason, last_saga, last_at, last_triggered, skipped_at)
 VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000), to_timestamp($7::float8 / 1000), to_timestamp($8::float8 / 1000), $9, $10,
-  $11::uuid, to_timestamp($12::float8 / 1000), $13::boolean, to_timestamp($14::float8 / 1000)) ON CONFLICT DO NOTHING RETURNING saga`,
+  $11::uuid, to_timestamp($12::float8 / 1000), $13::boolean, to_timestamp($14::float8 / 1000)) ON CONFLICT DO NOTHING RETURNING saga` as string,
   },
   updateSchedule: {
     folder: 'read',
@@ -3121,7 +3121,7 @@ VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000), to_timestamp($7::fl
     text: `UPDATE saga.schedule SET (cron, timezone, overlap, catch_up, decided_until, next_at, paused_at, paused_by,
   pause_reason, last_saga, last_at, last_triggered, skipped_at) = ROW($1, $2, $3, $4, to_timestamp($5::float8 / 1000), to_timestamp($6::float8 / 1000), to_timestamp($7::float8 / 1000), $8, $9,
   $10::uuid, to_timestamp($11::float8 / 1000), $12::boolean, to_timestamp($13::float8 / 1000))
-WHERE saga = $14`,
+WHERE saga = $14` as string,
   },
   watch: {
     folder: 'read',
@@ -3132,7 +3132,7 @@ WHERE id = ANY(ARRAY(
   SELECT id FROM saga.instance
   WHERE id = ANY((SELECT $1::uuid[])::uuid[]) AND NOT watched
     AND status NOT IN :SETTLED
-  ORDER BY id FOR NO KEY UPDATE))`,
+  ORDER BY id FOR NO KEY UPDATE))` as string,
   },
   ended: {
     folder: 'read',
@@ -3153,7 +3153,7 @@ FROM paged CROSS JOIN LATERAL (
     WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
   CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
-ORDER BY t.place`,
+ORDER BY t.place` as string,
   },
   settled: {
     folder: 'read',
@@ -3174,7 +3174,7 @@ FROM paged CROSS JOIN LATERAL (
     WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
   CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
-ORDER BY t.place`,
+ORDER BY t.place` as string,
   },
   changed: {
     folder: 'read',
@@ -3185,7 +3185,7 @@ LEFT JOIN LATERAL (
   SELECT concat(i.checkpoints, '.', i.epoch, '.', i.cancel_requested_at IS NOT NULL, i.pause_requested, i.overdue, '.', i.locked_by,
     md5(i.reports::text)) AS seen
   FROM saga.instance i WHERE i.id = w.id LIMIT 1) now ON true
-WHERE now.seen IS NULL OR now.seen IS DISTINCT FROM w.seen`,
+WHERE now.seen IS NULL OR now.seen IS DISTINCT FROM w.seen` as string,
   },
   present: {
     folder: 'read',
@@ -3207,14 +3207,14 @@ FROM paged CROSS JOIN LATERAL (
   :LOADED_OPERATIONS AS operations, :AROUND_FIELDS
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
   CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
-ORDER BY t.place`,
+ORDER BY t.place` as string,
   },
   missing: {
     folder: 'read',
     parameters: ['ids'],
     values: [],
     text: `SELECT id FROM unnest($1::uuid[]) AS wanted (id)
-WHERE NOT EXISTS (SELECT FROM saga.instance i WHERE i.id = wanted.id)`,
+WHERE NOT EXISTS (SELECT FROM saga.instance i WHERE i.id = wanted.id)` as string,
   },
   stepPart: {
     folder: 'read',
@@ -3224,7 +3224,7 @@ WHERE NOT EXISTS (SELECT FROM saga.instance i WHERE i.id = wanted.id)`,
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8) AS step FROM saga.step s
 WHERE s.saga_id = $1::uuid AND s.name > $2::text AND s.name <= (SELECT saga.step_part($1::uuid, $2::text, $3::bigint))
-ORDER BY s.name`,
+ORDER BY s.name` as string,
   },
   signalPart: {
     folder: 'read',
@@ -3234,20 +3234,20 @@ ORDER BY s.name`,
 FROM (SELECT saga.signal_part($1::uuid, $2::int, $3::bigint) AS last OFFSET 0) p
 CROSS JOIN LATERAL (SELECT * FROM saga.instance WHERE id = $1::uuid) i
 CROSS JOIN LATERAL (SELECT * FROM saga.signal s WHERE s.saga_id = i.id AND s.number > $2::int AND s.number <= p.last
-  AND s.number > coalesce((i.progress -> 'lastTakenSignals' ->> s.name)::int, 0) ORDER BY s.number) g`,
+  AND s.number > coalesce((i.progress -> 'lastTakenSignals' ->> s.name)::int, 0) ORDER BY s.number) g` as string,
   },
   stands: {
     folder: 'read',
     parameters: ['id'],
     values: [],
-    text: `SELECT epoch, checkpoints FROM saga.instance WHERE id = $1::uuid`,
+    text: `SELECT epoch, checkpoints FROM saga.instance WHERE id = $1::uuid` as string,
   },
   signal: {
     folder: 'signals',
     parameters: ['ids', 'names', 'correlationIds', 'signals', 'messageIds', 'payloads', 'known'],
     values: [],
     text: `SELECT place, outcome, id, name, version, status, awaited, elsewhere
-FROM saga.signal($1, $2, $3, $4, $5, $6, $7) ORDER BY place`,
+FROM saga.signal($1, $2, $3, $4, $5, $6, $7) ORDER BY place` as string,
   },
   existing: {
     folder: 'start',
@@ -3266,13 +3266,13 @@ FROM (
       locked_by, epoch FROM saga.instance
      WHERE name = w.name AND correlation_id = w.correlation_id)
     LIMIT 1) i) e
-WHERE e.bytes <= $5 OR e.place = 1`,
+WHERE e.bytes <= $5 OR e.place = 1` as string,
   },
   lockHolders: {
     folder: 'start',
     parameters: ['places', 'names', 'keys'],
     values: [],
     text: `SELECT w.n, saga.lock_holder(w.name, w.key) AS holder
-FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)`,
+FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)` as string,
   },
 } as const;
