@@ -37,7 +37,9 @@ async function brokenPromise(
   workspace: Workspace,
   longest: number,
 ): Promise<string | undefined> {
-  const { code, isOverdue, output } = await run(workspace, [workspace.simulation, `${seeds}`], longest);
+  const hooks = join(workspace.folder, 'test/support/own-sources.mjs');
+  const args = ['--import', hooks, workspace.simulation, `${seeds}`];
+  const { code, isOverdue, output } = await run(workspace, args, longest);
   if (code === 0) return undefined;
   const last = output.trim().split('\n').at(-1) ?? '';
   return `the simulation: ${isOverdue ? 'it does not end' : last}`;

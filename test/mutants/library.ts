@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
+import { PACKAGES } from '../../rooms.mjs';
 import type { Mutant } from './mutant.js';
 
-/** The library, and the models of it that the simulation runs on. */
-const FOLDERS = ['libs/saga/src', 'test/models'];
+/** The packages, and the models of them that the simulation runs on. */
+const FOLDERS = [...Object.keys(PACKAGES).map((name) => `libs/${name}/src`), 'test/models'];
 
 /** Where the code is that a mutant replaces. */
 export interface Place {
@@ -74,7 +75,7 @@ export class Library {
       return `Mutant '${name}' changes nothing. Give it another 'replace'.`;
     const places = this.placesOf(mutant);
     if (places.length === 1) return undefined;
-    const where = container === undefined ? FOLDERS.join(' or ') : `'${container}'`;
+    const where = container === undefined ? 'the packages or test/models' : `'${container}'`;
     if (places.length === 0)
       return (
         `Mutant '${name}': the code that it replaces is not in ${where}. ` +

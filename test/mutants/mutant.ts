@@ -3,7 +3,7 @@ export interface Mutant {
   /** What is broken, in plain words. */
   readonly name: string;
   /**
-   * The code that is replaced, wherever in libs/saga/src or test/models it is. White space and trailing commas do not count, so that it
+   * The code that is replaced, wherever in the packages or test/models it is. White space and trailing commas do not count, so that it
    * survives a new file name and another formatting.
    */
   readonly find: string;

@@ -63,7 +63,7 @@ CREATE FUNCTION saga.last_1() AS SELECT 2 WHERE true;`;
     expect(library.problemOf(mutant('WHERE true', 'WHERE false'))).toContain(
       'next_1 (a.sql), last_1 (a.sql)',
     );
-    expect(library.problemOf(mutant('WHERE no', 'WHERE false'))).toContain('is not in libs/saga/src');
+    expect(library.problemOf(mutant('WHERE no', 'WHERE false'))).toContain('is not in the packages');
     expect(library.problemOf(mutant('WHERE true', 'WHERE true', { in: 'next_1' }))).toContain(
       'changes nothing',
     );

@@ -56,7 +56,7 @@ npm run mutants -- --report=test/mutants/README.md   # with the rows of this run
 npm run mutants -- --report=test/mutants/README.md --left   # only those that this page has no row for
 \`\`\`
 
-The code is found wherever in \`libs/saga/src\` or \`test/models\` it is. File names, white space and trailing commas do not count. If the same code occurs twice, the mutant names the declaration or the SQL function with \`in\`. \`npm test\` checks that each mutant's code is in one place and that its specs exist.
+The code is found wherever in the packages or \`test/models\` it is. File names, white space and trailing commas do not count. If the same code occurs twice, the mutant names the declaration or the SQL function with \`in\`. \`npm test\` checks that each mutant's code is in one place and that its specs exist.
 
 Each row was written by a run of the mutant. It shows the first test, or the first invariant of the [simulation](../../docs/guarantees.md#the-simulation), that noticed it. ${run.length} of ${names.length} mutants were run; ${survivors} survived${undecided === 0 ? '' : `; ${undecided} were not decided in time`}.
 

@@ -8,16 +8,14 @@ import type { Mutant } from './mutant.js';
  * together, with one mutant of each file at a time.
  */
 export function typeErrors(root: string, mutants: readonly Mutant[], library: Library): string[] {
-  const project = join(root, 'libs/saga');
-  const config = ts.readConfigFile(join(project, 'tsconfig.json'), ts.sys.readFile).config as unknown;
-  const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, project);
+  const config = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config as unknown;
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
   const errors: string[] = [];
   const unchanged = new Map<string, ts.SourceFile>();
   let program: ts.Program | undefined;
   for (const round of roundsOf(mutants, library)) {
     const texts = new Map([...round].map(([file, mutant]) => [join(root, file), library.mutated(mutant)]));
-    // A mutant may be of a model, which is not the library's.
-    program = programWith(options, [...fileNames, ...texts.keys()], texts, unchanged, program);
+    program = programWith(options, [...texts.keys()], texts, unchanged, program);
     for (const [file, { name }] of round) {
       const path = join(root, file);
       const source = program.getSourceFile(path);

@@ -12,16 +12,26 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { transformSync } from '@swc/core';
+import { PACKAGES } from '../../rooms.mjs';
 import { sqlModule } from '../../scripts/sql.mjs';
 import { Library } from './library.js';
 import type { Mutant } from './mutant.js';
 import { SpecFiles } from './spec-files.js';
 
-const COPIED = ['libs', 'apps', 'docs', 'test', 'package.json', 'jest.config.mjs', 'tsconfig.json'];
+const COPIED = [
+  'libs',
+  'apps',
+  'docs',
+  'test',
+  'package.json',
+  'jest.config.mjs',
+  'rooms.mjs',
+  'tsconfig.json',
+];
 /** The build starts PostgreSQL; what is tested is the copy of the sources. */
 const LINKED = ['node_modules', 'libs/saga/node_modules', 'libs/saga/dist'];
 /** With all that the simulation is made of. */
-const BUILT = ['libs/saga/src', 'test'];
+const BUILT = [...Object.keys(PACKAGES).map((name) => `libs/${name}/src`), 'test'];
 const BUILD = 'build';
 /** The `.sql` files, and the module that is generated from them. */
 const SQL = 'libs/saga/src/store/postgres';
