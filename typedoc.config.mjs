@@ -1,24 +1,32 @@
 /**
- * The reference of all that the package exports, from its docstrings: `npm run docs:api` writes docs/reference. A public
- * thing without a docstring, and a link that leads nowhere, are errors: docs/api-reference.spec.ts.
+ * The reference of all that a package exports, from its docstrings: `npm run docs:api` writes docs/reference. A public thing
+ * without a docstring, and a link that leads nowhere, are errors: docs/api-reference.spec.ts. TypeDoc checks one package at a
+ * time: the core, or the one that the variable DOCUMENTED names.
  */
-const sources = 'libs/saga/src';
+const name = process.env.DOCUMENTED ?? 'saga';
+const isCore = name === 'saga';
+const entries = [
+  'index',
+  ...(isCore
+    ? [
+        'testing/index',
+        ...['pg', 'drizzle', 'kysely', 'knex', 'mikro-orm', 'prisma'].map(
+          (layer) => `databases/${layer}/index`,
+        ),
+      ]
+    : []),
+];
+/** Of an entry of the core, or of the only entry of another package. */
+const ofCore = (one) => isCore && !/^(messaging|telemetry)\./.test(one);
+const ofPackage = (one) => !isCore && one.startsWith(`${name}.`);
 
 /** @type {Partial<import('typedoc').TypeDocOptions>} */
 export default {
-  name: 'nestjs-durable-saga',
-  entryPoints: [
-    'index',
-    'testing/index',
-    'messaging/index',
-    'telemetry/index',
-    'admin/index',
-    'declared/index',
-    ...['pg', 'drizzle', 'kysely', 'knex', 'mikro-orm', 'prisma'].map((layer) => `databases/${layer}/index`),
-  ].map((entry) => `${sources}/${entry}.ts`),
-  tsconfig: 'libs/saga/tsconfig.json',
+  name: isCore ? 'nestjs-durable-saga' : `nestjs-durable-saga-${name}`,
+  entryPoints: entries.map((entry) => `libs/${name}/src/${entry}.ts`),
+  tsconfig: 'tsconfig.docs.json',
   plugin: ['typedoc-plugin-markdown'],
-  out: 'docs/reference',
+  out: isCore ? 'docs/reference' : `docs/reference/${name}`,
   readme: 'none',
   disableSources: true,
   excludeInternal: true,
@@ -103,10 +111,12 @@ export default {
     'telemetry.SagaHealth.__type.status',
     'testing.FailureReport.points.__type.status',
     'testing.FailureReport.points.__type.trace',
-  ],
+  ]
+    .filter((one) => ofCore(one) || ofPackage(one))
+    .map((one) => (isCore ? one : one.slice(name.length + 1))),
   /** What the compiler works with, and no application has to name. */
   intentionallyNotExported: [
-    'nestjs-durable-saga/src/admin/admin.module-definition.ts:AsyncOptions',
+    'nestjs-durable-saga-admin/src/admin.module-definition.ts:AsyncOptions',
     'nestjs-durable-saga/src/definition/decorators/approval.decorator.ts:ApprovalMethod',
     'nestjs-durable-saga/src/definition/types/contexts.ts:InTransaction',
     'nestjs-durable-saga/src/definition/types/entity-manager.ts:EntityManager',
@@ -136,9 +146,8 @@ export default {
     'nestjs-durable-saga/src/engine/ports/operation.ts:RecordedAction',
     'nestjs-durable-saga/src/machine/saga-state.ts:StepState',
     'nestjs-durable-saga/src/store/postgres/schema/step-row.ts:StepProgressField',
-    'nestjs-durable-saga/src/engine/ports/call-table.ts:CallName',
     'nestjs-durable-saga/src/engine/ports/call-table.ts:CallsWith',
     'nestjs-durable-saga/src/store/postgres/schema/saga-migrations.ts:MigrationClass',
     'nestjs-durable-saga/src/store/postgres/schema/partition-saga-tables.ts:PERIODS',
-  ],
+  ].filter((one) => one.startsWith(`nestjs-durable-saga${isCore ? '' : `-${name}`}/`)),
 };

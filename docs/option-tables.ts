@@ -19,11 +19,11 @@ const PARAMETERS: Record<string, string> = {
   Transactional: 'boolean',
 };
 const ENTRIES = [
-  'index.ts',
-  'messaging/index.ts',
-  'telemetry/index.ts',
-  'admin/index.ts',
-  'testing/index.ts',
+  'saga/src/index.ts',
+  'messaging/src/index.ts',
+  'telemetry/src/index.ts',
+  'admin/src/index.ts',
+  'saga/src/testing/index.ts',
 ] as const;
 /** `default true`, `Default: none.`, up to the end of the sentence or a semicolon. */
 const DEFAULT = /(?:^|[;.]?\s+|[;,]\s*)default:? (.+?)(?:;|\.(?=\s|$)|$)/i;
@@ -33,16 +33,17 @@ export class DeclaredOptions {
   private readonly checker: ts.TypeChecker;
   private readonly exported = new Map<string, ts.Symbol>();
 
-  constructor(sources: string) {
-    const config = ts.readConfigFile(join(sources, '../tsconfig.json'), (file) => ts.sys.readFile(file));
-    const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, join(sources, '..'));
+  /** @param libs the folder of the packages */
+  constructor(libs: string) {
+    const config = ts.readConfigFile(join(libs, '../tsconfig.json'), (file) => ts.sys.readFile(file));
+    const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, join(libs, '..'));
     const program = ts.createProgram(
-      ENTRIES.map((entry) => join(sources, entry)),
+      ENTRIES.map((entry) => join(libs, entry)),
       options,
     );
     this.checker = program.getTypeChecker();
     for (const entry of ENTRIES) {
-      const module = this.checker.getSymbolAtLocation(program.getSourceFile(join(sources, entry))!)!;
+      const module = this.checker.getSymbolAtLocation(program.getSourceFile(join(libs, entry))!)!;
       for (const symbol of this.checker.getExportsOfModule(module)) {
         const aliased = symbol.flags & ts.SymbolFlags.Alias ? this.checker.getAliasedSymbol(symbol) : symbol;
         this.exported.set(symbol.name, aliased);

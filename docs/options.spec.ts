@@ -12,7 +12,7 @@ const NO_OPTIONS = [
 ];
 
 describe('the page of all options', () => {
-  const declared = new DeclaredOptions(fileURLToPath(new URL('../libs/saga/src', import.meta.url)));
+  const declared = new DeclaredOptions(fileURLToPath(new URL('../libs', import.meta.url)));
   if (process.env.GENERATE) writeFileSync(PAGE, redrawn(readFileSync(PAGE, 'utf8'), declared));
   const tables = tablesOf(readFileSync(PAGE, 'utf8'));
 

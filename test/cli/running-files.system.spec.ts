@@ -1,14 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { saga } from './support/saga-bin.js';
+import { InstalledPackages } from './support/installed-packages.js';
+import { BIN, saga } from './support/saga-bin.js';
 import { sagaHere } from './support/saga-here.js';
-
-const LIBRARY = fileURLToPath(new URL('../../libs/saga', import.meta.url));
-const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /** Each command adds a line to the file `log`, so that what was done can be read. */
 const did = (what: string) => `[sh, -c, 'echo "${what}" >> log']`;
@@ -69,15 +66,11 @@ describe('saga run', () => {
     expect(await log()).toEqual(['reserved', 'charged 12']);
   });
 
-  test('is a process that ends by itself, where neither pg nor typeorm is installed', async () => {
-    await cp(join(LIBRARY, 'dist'), path('lib/dist'), { recursive: true });
-    await cp(join(LIBRARY, 'package.json'), path('lib/package.json'));
-    await mkdir(path('lib/node_modules/@nestjs'), { recursive: true });
-    const needed = ['croner', 'yaml', 'jsonata', 'undici', 'ajv', 'reflect-metadata', 'rxjs'];
-    needed.push('@nestjs/common', '@nestjs/core');
-    await symlink(join(LIBRARY, 'node_modules/uuid'), path('lib/node_modules/uuid'));
-    for (const name of needed) await symlink(join(MODULES, name), path(`lib/node_modules/${name}`));
-    const bin = path('lib/dist/cli/saga.js');
+  test('is a process that ends by itself, where typeorm is not installed', async () => {
+    const packages = await InstalledPackages.in(path('lib'));
+    await packages.add(...['croner', 'yaml', 'jsonata', 'undici', 'ajv', 'reflect-metadata', 'rxjs']);
+    await packages.add('@nestjs/common', '@nestjs/core', 'pg');
+    const { bin } = packages;
     await write('input.json', '{"sku":"cup","amount":12}');
     const { code, out, error } = await saga(['run', 'place-order.yaml', '--input', '@input.json', '--json'], {
       ...{ bin, cwd: folder },
@@ -157,8 +150,7 @@ describe('saga run', () => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       await write('import.yaml', IMPORT.replace('signal: bank-reply,', 'signal: bank-reply, timeout: 1h,'));
       await rm(path('log'), { force: true });
-      const bin = join(LIBRARY, 'dist/cli/saga.js');
-      const child = spawn(process.execPath, [bin, 'run', 'import.yaml'], {
+      const child = spawn(process.execPath, [BIN, 'run', 'import.yaml'], {
         cwd: folder,
         env: { ...process.env, NODE_OPTIONS: '' },
       });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +9,11 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../../libs/cli/src/postgres/index.js';
 import { until } from '../support/gate.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
-import { saga } from './support/saga-bin.js';
+import { InstalledPackages } from './support/installed-packages.js';
+import { BIN, saga } from './support/saga-bin.js';
 import { sagaHere } from './support/saga-here.js';
 
-const LIBRARY = fileURLToPath(new URL('../../libs/saga', import.meta.url));
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
-const BIN = join(LIBRARY, 'dist/cli/saga.js');
 const GREET = 'saga: greet\nsteps:\n  say: { exec: { command: [echo, hello] } }\n';
 
 let folder: string;
@@ -136,23 +135,19 @@ describe('a daemon on a database', () => {
 
 describe('without optional packages', () => {
   let database: TestDatabase;
-  let bin: string;
+  let packages: InstalledPackages;
   beforeEach(async () => {
     database = await createTestDatabase();
-    const lib = join(folder, 'lib');
-    await cp(join(LIBRARY, 'dist'), join(lib, 'dist'), { recursive: true });
-    await cp(join(LIBRARY, 'package.json'), join(lib, 'package.json'));
-    await mkdir(join(lib, 'node_modules/@nestjs'), { recursive: true });
-    await symlink(join(LIBRARY, 'node_modules/uuid'), join(lib, 'node_modules/uuid'));
-    const needed = ['croner', 'yaml', 'jsonata', 'undici', 'ajv', 'pg', 'reflect-metadata', 'rxjs'];
-    for (const name of [...needed, '@nestjs/common', '@nestjs/core']) await link(name);
-    bin = join(lib, 'dist/cli/saga.js');
+    packages = await InstalledPackages.in(join(folder, 'lib'));
+    await packages.add(...['croner', 'yaml', 'jsonata', 'undici', 'ajv', 'pg', 'reflect-metadata', 'rxjs']);
+    await packages.add('@nestjs/common', '@nestjs/core');
   });
   afterEach(() => database.drop());
-  const link = (name: string) => symlink(join(MODULES, name), join(folder, 'lib/node_modules', name));
 
   test('names the package of the HTTP platform', async () => {
-    const { code, error } = await saga(['serve', 'sagas', '--url', database.url], { bin, cwd: folder });
+    const { code, error } = await saga(['serve', 'sagas', '--url', database.url], {
+      ...{ bin: packages.bin, cwd: folder },
+    });
     expect([code, error]).toEqual([
       2,
       expect.stringMatching(/SAGA_CONFIGURATION: .*Run npm install @nestjs\/platform-express\.\n$/),
@@ -162,8 +157,8 @@ describe('without optional packages', () => {
   test.each(['express', 'fastify'])(
     'serves on %s alone, and names the packages of what is off',
     async (platform) => {
-      await link(`@nestjs/platform-${platform}`);
-      const { url } = await daemon(['--url', database.url], bin);
+      await packages.add(`@nestjs/platform-${platform}`);
+      const { url } = await daemon(['--url', database.url], packages.bin);
       expect(await start(url, 'one')).toMatchObject({ created: true });
       const page = await fetch(`${url}/`);
       expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<html')]);

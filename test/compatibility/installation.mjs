@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PACKAGES } from '../../rooms.mjs';
 import { run } from './commands.mjs';
 
 const OPTIONS = [
@@ -12,39 +13,47 @@ const OPTIONS = [
   '--loglevel=error',
 ];
 
-const LIBRARY = fileURLToPath(new URL('../../libs/saga', import.meta.url));
+const LIBS = fileURLToPath(new URL('../../libs/', import.meta.url));
 
 /**
- * The library as `npm publish` would send it. It has to be built.
- * @returns {Promise<string>} the tarball, in this folder
+ * The packages as `npm publish` would send them. They have to be built.
+ * @returns {Promise<Record<string, string>>} them as dependencies, by their tarballs in this folder
  */
 export async function packLibrary(folder) {
-  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: LIBRARY });
-  return join(folder, JSON.parse(packed)[0].filename);
+  const packed = await Promise.all(
+    Object.keys(PACKAGES).map((name) =>
+      run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: join(LIBS, name) }),
+    ),
+  );
+  return Object.fromEntries(
+    packed
+      .map((text) => JSON.parse(text)[0])
+      .map(({ name, filename }) => [name, `file:${join(folder, filename)}`]),
+  );
 }
 
 /** Folders with installed packages, outside the repository; each is made when it is first asked for. */
 export class Installations {
   #folder;
-  #tarball;
+  #packages;
   #made = new Map();
   /** npm writes to one cache, and two of them at once gain nothing. */
   #queue = Promise.resolve();
 
-  /** @param {string} folder in which they are made @param {string} tarball of the library */
-  constructor(folder, tarball) {
+  /** @param {string} folder in which they are made @param {Record<string, string>} packages of the library, as dependencies */
+  constructor(folder, packages) {
     this.#folder = folder;
-    this.#tarball = tarball;
+    this.#packages = packages;
   }
 
-  /** The packed library. */
+  /** The packed core. */
   get tarball() {
-    return this.#tarball;
+    return this.#packages['nestjs-durable-saga'].replace('file:', '');
   }
 
   /** A consumer's project with the library and these versions of others. @returns {Promise<string>} its folder */
   ofSet(name, versions) {
-    return this.#once(name, { ...versions, 'nestjs-durable-saga': `file:${this.#tarball}` });
+    return this.#once(name, { ...versions, ...this.#packages });
   }
 
   /** @returns {Promise<string>} the folder of a project with these packages alone */
@@ -66,7 +75,7 @@ export class Installations {
         JSON.stringify({ private: true, workspaces: manifests.map((manifest) => manifest.name) }),
       );
       for (const manifest of manifests) {
-        const dependencies = { ...manifest.dependencies, 'nestjs-durable-saga': `file:${this.#tarball}` };
+        const dependencies = { ...manifest.dependencies, ...this.#packages };
         await mkdir(join(folder, manifest.name));
         await writeFile(
           join(folder, manifest.name, 'package.json'),

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
+import { packLibrary } from '../compatibility/installation.mjs';
 
 /** The promised time (s): ten minutes, including the time to read and type. */
 const LIMIT = 600;
@@ -28,7 +29,6 @@ const { values } = parseArgs({
 });
 if (values.orm === 'all') process.exit(tryAll());
 const run = promisify(execFile);
-const packageFolder = fileURLToPath(new URL('../../libs/saga', import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), 'saga-trial-'));
 // PostgreSQL runs as another user where this one is root.
 await chmod(folder, 0o755);
@@ -45,10 +45,9 @@ const started = [];
 const rows = [];
 
 try {
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
-    cwd: packageFolder,
-  });
-  const tarball = join(folder, JSON.parse(stdout)[0].filename);
+  const packed = Object.values(await packLibrary(folder)).map((dependency) =>
+    dependency.replace('file:', ''),
+  );
   await step(`npx @nestjs/cli@${values.nest} new shop`, () =>
     call(
       'npx',
@@ -56,7 +55,10 @@ try {
       folder,
     ),
   );
-  await step('npm install nestjs-durable-saga', () => call('npm', ['install', tarball]));
+  // In place of the registry: what `npx nestjs-durable-saga-cli init` would fetch is there.
+  await step('npm install nestjs-durable-saga nestjs-durable-saga-cli', () =>
+    call('npm', ['install', ...packed]),
+  );
   const init = ['saga', 'init', ...(values.orm ? ['--orm', values.orm] : []), '--install', '--postgres'];
   await step(`npx ${init.join(' ')}`, async () => {
     console.log((await call('npx', init)).replace(/^/gm, '    '));

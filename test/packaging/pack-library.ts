@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { PACKAGES } from '../../rooms.mjs';
 
 const run = promisify(execFile);
-const LIBRARY = fileURLToPath(new URL('../../libs/saga', import.meta.url));
+const LIBS = fileURLToPath(new URL('../../libs/', import.meta.url));
 
 export interface PackedFile {
   readonly path: string;
@@ -14,6 +15,8 @@ export interface PackedFile {
 }
 
 export interface PackedLibrary {
+  /** The name of the package: `nestjs-durable-saga-admin`. */
+  readonly name: string;
   /** Its name, in the folder that it was packed to. */
   readonly filename: string;
   /** Where it is. */
@@ -24,9 +27,19 @@ export interface PackedLibrary {
   readonly files: readonly PackedFile[];
 }
 
-/** What `npm publish` would send, as a tarball in this folder. The library has to be built. */
-export async function packLibrary(folder: string): Promise<PackedLibrary> {
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: LIBRARY });
+/**
+ * What `npm publish` would send, as a tarball in this folder. The package has to be built.
+ * @param name of a folder below libs/
+ */
+export async function packLibrary(folder: string, name = 'saga'): Promise<PackedLibrary> {
+  const cwd = join(LIBS, name);
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd });
   const [packed] = JSON.parse(stdout) as [Omit<PackedLibrary, 'tarball'>];
   return { ...packed, tarball: join(folder, packed.filename) };
+}
+
+/** Packs all packages. @returns their dependencies in the package.json of a project in this folder */
+export async function packAll(folder: string): Promise<Record<string, string>> {
+  const packed = await Promise.all(Object.keys(PACKAGES).map((name) => packLibrary(folder, name)));
+  return Object.fromEntries(packed.map(({ name, filename }) => [name, `file:./${filename}`]));
 }

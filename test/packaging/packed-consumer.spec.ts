@@ -4,18 +4,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { packLibrary } from './pack-library.js';
+import { packAll } from './pack-library.js';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TSC = join(ROOT, 'node_modules/typescript-7/bin/tsc');
-/** The packages of declared sagas, the daemon, Kysely and MikroORM. */
-const OF_ENTRIES = [
-  ...['ajv', 'jsonata', 'undici', 'yaml', '@nestjs/platform-express'],
-  ...['kysely', '@mikro-orm/core', '@mikro-orm/postgresql'],
-];
+/** The packages of two database layers. */
+const OF_ENTRIES = ['kysely', '@mikro-orm/core', '@mikro-orm/postgresql'];
 const PEERS = [
   ...['@nestjs/common', '@nestjs/core', '@nestjs/schedule', '@nestjs/typeorm'],
   ...['pg', 'reflect-metadata', 'typeorm'],
@@ -39,7 +36,7 @@ describe('the packed tarball, installed in a project of its own', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'saga-consumer-'));
     database = await createTestDatabase();
-    const { filename } = await packLibrary(folder);
+    const packages = await packAll(folder);
     const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>;
     };
@@ -53,7 +50,7 @@ describe('the packed tarball, installed in a project of its own', () => {
         private: true,
         dependencies: {
           ...Object.fromEntries(needed),
-          ...{ typescript: TYPESCRIPT, 'nestjs-durable-saga': `file:./${filename}` },
+          ...{ typescript: TYPESCRIPT, ...packages },
         },
       }),
     );

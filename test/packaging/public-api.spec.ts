@@ -6,16 +6,16 @@ import ts from 'typescript';
 const ENTRIES = [
   ['nestjs-durable-saga', 'index.d.ts', 'public-api.txt'],
   ['nestjs-durable-saga/testing', 'testing/index.d.ts', 'public-api-testing.txt'],
-  ['nestjs-durable-saga-messaging', 'messaging/index.d.ts', 'public-api-messaging.txt'],
-  ['nestjs-durable-saga-telemetry', 'telemetry/index.d.ts', 'public-api-telemetry.txt'],
-  ['nestjs-durable-saga-declared', 'declared/index.d.ts', 'public-api-declared.txt'],
+  ['nestjs-durable-saga-messaging', '../../messaging/dist/index.d.ts', 'public-api-messaging.txt'],
+  ['nestjs-durable-saga-telemetry', '../../telemetry/dist/index.d.ts', 'public-api-telemetry.txt'],
+  ['nestjs-durable-saga-declared', '../../declared/dist/index.d.ts', 'public-api-declared.txt'],
   ['nestjs-durable-saga/pg', 'databases/pg/index.d.ts', 'public-api-pg.txt'],
   ['nestjs-durable-saga/drizzle', 'databases/drizzle/index.d.ts', 'public-api-drizzle.txt'],
   ['nestjs-durable-saga/kysely', 'databases/kysely/index.d.ts', 'public-api-kysely.txt'],
   ['nestjs-durable-saga/knex', 'databases/knex/index.d.ts', 'public-api-knex.txt'],
   ['nestjs-durable-saga/mikro-orm', 'databases/mikro-orm/index.d.ts', 'public-api-mikro-orm.txt'],
   ['nestjs-durable-saga/prisma', 'databases/prisma/index.d.ts', 'public-api-prisma.txt'],
-  ['nestjs-durable-saga-admin', 'admin/index.d.ts', 'public-api-admin.txt'],
+  ['nestjs-durable-saga-admin', '../../admin/dist/index.d.ts', 'public-api-admin.txt'],
 ] as const;
 
 test.each(ENTRIES)(
@@ -117,7 +117,7 @@ function nameIn(type: ts.TypeNode): ts.Node {
 
 /** Types of other packages, and of TypeScript's library, are not described. */
 function isOwn(symbol: ts.Symbol): boolean {
-  return (symbol.declarations ?? []).some((one) => one.getSourceFile().fileName.startsWith(built('')));
+  return (symbol.declarations ?? []).some((one) => one.getSourceFile().fileName.startsWith(built('../../')));
 }
 
 function unaliased(symbol: ts.Symbol): ts.Symbol {

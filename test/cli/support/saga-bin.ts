@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { TestApps } from '../../support/test-app.js';
 
-const BIN = fileURLToPath(new URL('../../../libs/cli/dist/saga.js', import.meta.url));
+/** The built program of the command line. */
+export const BIN = fileURLToPath(new URL('../../../libs/cli/dist/saga.js', import.meta.url));
 
 /** How a call of the command line ended. */
 export interface Ended {

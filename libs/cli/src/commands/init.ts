@@ -38,7 +38,7 @@ export const init = command({
     const plan = planInit(app, { folder, layer, postgres });
     if (!dryRun) plan.forEach((change) => apply(app.root, change));
     terminal.out(report(plan, dryRun).join('\n'));
-    const commands = installCommands(app.packageManager, neededPackages(app, { layer, postgres }));
+    const commands = installCommands(app.packageManager, neededPackages(app, layer));
     if (install && !dryRun) for (const words of commands) await installPackages(words, app, terminal);
     terminal.out(next(app, install && !dryRun ? [] : commands, postgres).join('\n'));
     return EXIT.done;

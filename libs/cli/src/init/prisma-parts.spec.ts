@@ -53,7 +53,7 @@ describe('the client of Prisma that the module of the database imports', () => {
 
   test('is to be generated unless it exists', () => {
     const prisma = LAYERS.find(({ name }) => name === 'prisma')!;
-    const command = () => neededPackages(app(), { layer: prisma, postgres: false }).generate;
+    const command = () => neededPackages(app(), prisma).generate;
     expect(command()).toEqual(['prisma', 'generate']);
     write('src/generated/prisma/client.ts', '');
     expect(command()).toBeUndefined();

