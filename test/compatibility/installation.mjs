@@ -46,14 +46,20 @@ export class Installations {
     this.#packages = packages;
   }
 
-  /** The packed core. */
-  get tarball() {
-    return this.#packages['nestjs-durable-saga'].replace('file:', '');
+  /** The packages of the library, as dependencies. */
+  get packages() {
+    return this.#packages;
   }
 
-  /** A consumer's project with the library and these versions of others. @returns {Promise<string>} its folder */
+  /**
+   * A consumer's project with these versions of others and the core, and with all packages of the library if it has what they
+   * need.
+   * @returns {Promise<string>} its folder
+   */
   ofSet(name, versions) {
-    return this.#once(name, { ...versions, ...this.#packages });
+    const { 'nestjs-durable-saga': core } = this.#packages;
+    const packages = '@nestjs/microservices' in versions ? this.#packages : { 'nestjs-durable-saga': core };
+    return this.#once(name, { ...versions, ...packages });
   }
 
   /** @returns {Promise<string>} the folder of a project with these packages alone */
@@ -75,7 +81,8 @@ export class Installations {
         JSON.stringify({ private: true, workspaces: manifests.map((manifest) => manifest.name) }),
       );
       for (const manifest of manifests) {
-        const dependencies = { ...manifest.dependencies, ...this.#packages };
+        const { 'nestjs-durable-saga': core } = this.#packages;
+        const dependencies = { ...manifest.dependencies, 'nestjs-durable-saga': core };
         await mkdir(join(folder, manifest.name));
         await writeFile(
           join(folder, manifest.name, 'package.json'),

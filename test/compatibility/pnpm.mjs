@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { appendFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { delimiter, join } from 'node:path';
 import { freePort } from '../../libs/cli/dist/postgres/index.js';
@@ -29,7 +30,10 @@ export async function pnpm({ installations }) {
     DATABASE_URL: `postgres://postgres:postgres@127.0.0.1:${databasePort}/postgres`,
   };
   const call = (...words) => run('pnpm', words, { cwd: folder, env });
-  await call('add', installations.tarball).catch(unlessBuildsWereIgnored);
+  // What the packages name of each other is not in the registry.
+  const overrides = Object.entries(installations.packages).map(([name, file]) => `  '${name}': '${file}'\n`);
+  await appendFile(join(folder, 'pnpm-workspace.yaml'), `overrides:\n${overrides.join('')}`);
+  await call('add', ...Object.values(installations.packages)).catch(unlessBuildsWereIgnored);
   const said = await call('exec', 'saga', 'init', '--install', '--postgres');
   if (!said.includes('pnpm approve-builds')) throw new Error(`saga init did not name the fix:\n${said}`);
   await call('test');
@@ -50,7 +54,7 @@ function unlessBuildsWereIgnored(error) {
 
 /** The PostgreSQL that `saga init` has added runs without the build script of its package. */
 async function order({ folder, env, port, call }) {
-  const saga = join(folder, 'node_modules/nestjs-durable-saga/dist/cli/saga.js');
+  const saga = join(folder, 'node_modules/nestjs-durable-saga-cli/dist/saga.js');
   const started = [];
   const background = async (file, words, ready) => {
     const child = spawn(process.execPath, [file, ...words], {

@@ -17,7 +17,7 @@ export const init = command({
     'Writes the saga to <folder> below the sources (default: orders). No file is overwritten. Existing files are edited if that ' +
     'is safe; otherwise the command prints the lines to add. A second run changes nothing.',
   examples: [
-    'npx nestjs-durable-saga init --install --postgres',
+    'npx nestjs-durable-saga-cli init --install --postgres',
     'saga init --orm drizzle --install',
     'saga init --dry-run',
     'saga init checkout --project api',
