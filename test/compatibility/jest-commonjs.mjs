@@ -41,7 +41,7 @@ export async function jestInCommonJs({ installations, servers }) {
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER }));
   const call = (file, parameters, env) =>
     run(process.execPath, [join('node_modules', file), ...parameters], { cwd: folder, env });
-  await call('nestjs-durable-saga/dist/cli/saga.js', ['init']);
+  await call('nestjs-durable-saga-cli/dist/saga.js', ['init']);
   const env = { ...process.env, NODE_OPTIONS: '', DATABASE_URL: await servers.database(18) };
   await call('jest/bin/jest.js', ['every-entry'], env);
   return installedVersions(folder);

@@ -29,6 +29,8 @@ export const FITTING = {
   '@nestjs/swagger': '^11.0.0 || ^12.0.0',
   '@nestjs/terminus': '^11.0.0 || ^12.0.0',
   '@nestjs/typeorm': '^11.0.0 || ^12.0.0',
+  'class-transformer': '^0.5.0',
+  'class-validator': '^0.14.0 || ^0.15.1',
 };
 
 const AT_HAND = { '@types/node': '20.19.43', '@types/pg': '8.23.1' };

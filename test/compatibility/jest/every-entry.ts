@@ -41,21 +41,23 @@ const manifest = JSON.parse(readFileSync('node_modules/nestjs-durable-saga/packa
 };
 const ENTRIES: Record<string, object> = {
   '.': root,
-  './admin': admin,
-  './declared': declared,
   './drizzle': drizzle,
   './knex': knex,
   './kysely': kysely,
   './mikro-orm': mikroOrm,
   './prisma': prisma,
-  './messaging': messaging,
   './pg': pg,
-  './telemetry': telemetry,
   './testing': testing,
 };
 
+const PACKAGES: Record<string, object> = { admin, declared, messaging, telemetry };
+
 describe('in Jest of a CommonJS project', () => {
-  test.each(Object.keys(manifest.exports).filter((entry) => !entry.endsWith('.json')))(
+  test.each(Object.keys(PACKAGES))('the package %s is loaded', (name) => {
+    expect(Object.values(PACKAGES[name]!).some((value) => typeof value === 'function')).toBe(true);
+  });
+
+  test.each(Object.keys(manifest.exports).filter((entry) => !/\.json$|^\.\/internal/.test(entry)))(
     'the entry point %s is loaded',
     (entry) => {
       const loaded = Object.values(ENTRIES[entry] ?? {});

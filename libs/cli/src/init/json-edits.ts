@@ -23,7 +23,7 @@ export function withPostgresScript(json: Json): boolean {
 /** As Nest 11 generates it. */
 const GENERATED = '^.+\\.(t|j)s$';
 /** The last `node_modules` of a path counts: pnpm has others before it. */
-const OURS = '/node_modules/(?!(?:.*/node_modules/)?(?:nestjs-durable-saga|uuid)/)';
+const OURS = '/node_modules/(?!(?:.*/node_modules/)?(?:nestjs-durable-saga[^/]*|uuid)/)';
 const TSCONFIG = { allowJs: true, module: 'commonjs', moduleResolution: 'node10', target: 'es2022' };
 const TRANSFORM = {
   '^.+\\.ts$': 'ts-jest',
