@@ -7,12 +7,13 @@
  * to, and the SQL of the migrations as texts of their own;
  * 2. built from clean, and the package as `npm run package:check` wants it;
  * 3. no known vulnerabilities in what it depends on; if the registry cannot be asked, the release is refused;
- * 4. packed once, beside its SBOM, in `release/`: what was looked at is what is published.
+ * 4. each package packed once, beside the SBOM of the core, in `release/`: what was looked at is what is published.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { PACKAGES } from '../rooms.mjs';
 import { audit } from './audit.mjs';
 import { reasonsAgainst } from './release-conditions.mjs';
 import { sbom } from './sbom.mjs';
@@ -33,26 +34,30 @@ const reasons = reasonsAgainst({
 });
 if (reasons.length > 0) refuse(reasons);
 
-rmSync(`${library}/dist`, { recursive: true, force: true });
+for (const name of Object.keys(PACKAGES))
+  rmSync(`${root}/libs/${name}/dist`, { recursive: true, force: true });
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out);
 run('npm', ['run', 'package:check']);
 const asked = audit();
 console.log(asked.text);
 if (asked.status !== 'clean') refuse([asked.text]);
-run('npm', ['pack', '--pack-destination', out], library);
-const tarball = `${out}/${manifest.name}-${manifest.version}.tgz`;
 writeFileSync(
   `${out}/${manifest.name}-${manifest.version}.cdx.json`,
   `${JSON.stringify(sbom(), undefined, 2)}\n`,
 );
-run('npm', [
-  'publish',
-  tarball,
-  '--access',
-  'public',
-  ...(values.publish ? ['--provenance'] : ['--dry-run']),
-]);
+// The core first: the others depend on it.
+for (const name of Object.keys(PACKAGES)) {
+  run('npm', ['pack', '--pack-destination', out], `${root}/libs/${name}`);
+  const tarball = `${manifest.name}${name === 'saga' ? '' : `-${name}`}-${manifest.version}.tgz`;
+  run('npm', [
+    'publish',
+    `${out}/${tarball}`,
+    '--access',
+    'public',
+    ...(values.publish ? ['--provenance'] : ['--dry-run']),
+  ]);
+}
 console.log(
   values.publish
     ? `Published ${manifest.name}@${manifest.version}.`

@@ -30,7 +30,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'saga-release-'));
   cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true });
   mkdirSync(join(folder, 'libs/saga'), { recursive: true });
-  for (const file of ['libs/saga/package.json', 'package-lock.json'])
+  for (const file of ['libs/saga/package.json', 'package-lock.json', 'rooms.mjs'])
     cpSync(join(ROOT, file), join(folder, file));
   const { workspaces, ...root } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
     string,
