@@ -1866,7 +1866,7 @@ RETURNS TABLE (saga_id uuid, name text, :STATE_COLUMN_TYPES, progress json, star
   CROSS JOIN LATERAL (
     SELECT of_step.note, json_typeof(of_step.note) AS form,
       CASE json_typeof(of_step.note) WHEN 'array' THEN of_step.note->4 ELSE of_step.note->'repeats' END AS repeats) AS n
-$function$`,
+$function$` as string,
   },
   steps_of: {
     folder: 'schema/functions',
