@@ -19,9 +19,7 @@ const OPTIONS = {
     '<postgres://…>',
     'the URL of a standby for lists and rates; default: the database',
   ),
-  embedded: option.flag(
-    'start a PostgreSQL server from npm, whose data stays in .postgres; default: if no URL is given, but not with NODE_ENV=production',
-  ),
+  embedded: option.flag('start a PostgreSQL server from npm, whose data stays in .postgres'),
   host: option.text('<address>', 'the address to listen on; default: 127.0.0.1'),
   port: option.text('<number>', `the port to listen on; 0: any that is free; default: ${DEFAULT_PORT}`),
   'token-file': option.text(
@@ -63,7 +61,7 @@ export const serve = command({
     'running sagas keep their version. The variable SAGA_TOKEN is the token of an operator. Without tokens, the daemon ' +
     'answers on 127.0.0.1 only. Exit code: 0 after a stop, 2 if it did not start, or if the reader of its log ended.',
   examples: [
-    'saga serve sagas/',
+    'saga serve sagas/ --embedded',
     'saga serve sagas/ --url postgres://… --host 0.0.0.0 --token-file tokens --tls-cert cert.pem --tls-key key.pem',
   ],
   options: OPTIONS,
@@ -73,7 +71,7 @@ export const serve = command({
     try {
       const format = formatOf(values.log, terminal);
       const options = await optionsOf(operands, values, terminal);
-      if (isEmbedded(values, terminal)) embedded = await startEmbedded(process.cwd(), new URL(options.url));
+      if (values.embedded) embedded = await startEmbedded(process.cwd(), new URL(options.url));
       const { Daemon } = await import('nestjs-durable-saga-declared/internal');
       const { DaemonLog } = await import('nestjs-durable-saga-declared/internal');
       const daemon = await Daemon.start(options, new DaemonLog(format));
@@ -155,22 +153,13 @@ function readNumber(
   throw new UsageError(`--${name} is ${value}; give a number from ${least} to ${most}`);
 }
 
-function urlOf(values: Values, terminal: Terminal): string {
-  const given = givenUrl(values, terminal) || (isEmbedded(values, terminal) ? DEVELOPMENT_URL : undefined);
+function urlOf({ url, embedded }: Values, terminal: Terminal): string {
+  const given = url || terminal.environment.DATABASE_URL || (embedded ? DEVELOPMENT_URL : undefined);
   if (given === undefined)
     throw new UsageError(
       'Give the database as --url postgres://…, or in the variable DATABASE_URL, or start one with --embedded',
     );
   return checked(given, 'The URL');
-}
-
-function givenUrl({ url }: Values, { environment }: Terminal): string | undefined {
-  return url || environment.DATABASE_URL;
-}
-
-/** In production, a URL that is missing is a mistake. */
-function isEmbedded(values: Values, terminal: Terminal): boolean {
-  return values.embedded ?? (!givenUrl(values, terminal) && terminal.environment.NODE_ENV !== 'production');
 }
 
 /** A URL, which may have several hosts. */
