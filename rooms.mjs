@@ -11,6 +11,13 @@ export const PACKAGES = {
   cli: ['declared', 'admin', 'saga'],
 };
 
+/** The name under which a package is published. @param {string} folder below libs/ */
+export const publishedName = (folder) =>
+  folder === 'saga' ? 'nestjs-durable-saga' : `nestjs-durable-saga-${folder}`;
+
+/** The packages that have a reference, since an application imports them: the command line is run. */
+export const IMPORTED = Object.keys(PACKAGES).filter((folder) => folder !== 'cli');
+
 /** The rooms of libs/saga/src, and the rooms that each may import. errors.ts counts as part of `shared`. */
 export const ROOMS = {
   shared: [],

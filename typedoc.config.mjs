@@ -1,3 +1,5 @@
+import { publishedName } from './rooms.mjs';
+
 /**
  * The reference of all that a package exports, from its docstrings: `npm run docs:api` writes docs/reference. A public thing
  * without a docstring, and a link that leads nowhere, are errors: docs/api-reference.spec.ts. TypeDoc checks one package at a
@@ -22,7 +24,7 @@ const ofPackage = (one) => !isCore && one.startsWith(`${name}.`);
 
 /** @type {Partial<import('typedoc').TypeDocOptions>} */
 export default {
-  name: isCore ? 'nestjs-durable-saga' : `nestjs-durable-saga-${name}`,
+  name: publishedName(name),
   entryPoints: entries.map((entry) => `libs/${name}/src/${entry}.ts`),
   tsconfig: 'tsconfig.docs.json',
   plugin: ['typedoc-plugin-markdown'],
@@ -151,5 +153,5 @@ export default {
     'nestjs-durable-saga/src/engine/ports/call-table.ts:CallsWith',
     'nestjs-durable-saga/src/store/postgres/schema/saga-migrations.ts:MigrationClass',
     'nestjs-durable-saga/src/store/postgres/schema/partition-saga-tables.ts:PERIODS',
-  ].filter((one) => one.startsWith(`nestjs-durable-saga${isCore ? '' : `-${name}`}/`)),
+  ].filter((one) => one.startsWith(`${publishedName(name)}/`)),
 };

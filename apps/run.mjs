@@ -1,19 +1,17 @@
 /**
- * Builds the library and a demo, then runs one of the demo's programs in this very process:
+ * Builds the packages of the library and a demo, then runs one of the demo's programs in this very process:
  * `node run.mjs order-demo main` (npm start), `node run.mjs order-demo demo/play` (npm run demo).
  */
 import { spawnSync } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const workspace = fileURLToPath(new URL('..', import.meta.url));
-const nest = createRequire(import.meta.url).resolve('@nestjs/cli/bin/nest.js');
 
 const [demo, program] = process.argv.slice(2);
 
 if (process.env.npm_lifecycle_event) endWithShell(process.ppid);
 for (const [name, ...command] of [
-  ['nestjs-durable-saga', nest, 'build', 'saga'],
+  ['nestjs-durable-saga', 'scripts/build-packages.mjs'],
   [demo, 'scripts/compile.mjs', 'libs/demo-support', `apps/${demo}`],
 ]) {
   console.log(`Building ${name} …`);

@@ -103,7 +103,7 @@ const spread = (values, digits) =>
   `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)})`;
 
 async function main() {
-  if (!flags['no-build']) await run('npx', ['nest', 'build', 'saga']);
+  if (!flags['no-build']) await run('npm', ['run', 'build:libs']);
   const stopNats = await startNats();
   const server = await startServer(flags.data);
   const env = { ...process.env, PGURL: server.url };

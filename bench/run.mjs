@@ -72,7 +72,7 @@ async function prepare() {
   }
   if (flags['no-build']) return;
   console.error('Building the library …');
-  await run('npx', ['nest', 'build', 'saga'], root);
+  await run('npm', ['run', 'build:libs'], root);
 }
 
 /** The same for all engines. */

@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PACKAGES } from '../rooms.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const JEST = [
@@ -21,6 +22,19 @@ const JEST = [
  */
 const BUILT = {
   'libs/saga': ['dist/index.js', 'npx', 'nest', 'build', 'saga'],
+  ...Object.fromEntries(
+    Object.keys(PACKAGES)
+      .filter((name) => name !== 'saga')
+      .map((name) => [
+        `libs/${name}`,
+        [
+          `dist/${name === 'cli' ? 'saga' : 'index'}.js`,
+          process.execPath,
+          'scripts/compile.mjs',
+          `libs/${name}`,
+        ],
+      ]),
+  ),
   'libs/demo-support': ['dist/index.js', process.execPath, 'scripts/compile.mjs', 'libs/demo-support'],
   'apps/credit-demo': ['dist/demo/index.js', process.execPath, 'scripts/compile.mjs', 'apps/credit-demo'],
 };

@@ -2,8 +2,7 @@
  * Compiles projects with TypeScript 7, which takes a tenth of the processor time of TypeScript 6:
  * node scripts/compile.mjs apps/order-demo libs/admin
  *
- * The core itself is built by Nest's command line, with TypeScript 6: its declarations are what the reports of the public API
- * show.
+ * The core itself is built by Nest's command line: see build-packages.mjs.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';

@@ -19,11 +19,7 @@ function run(...words) {
 const STORE = `${ROOT}libs/saga/src/store/postgres`;
 writeFileSync(`${STORE}/sql.generated.ts`, sqlModule(STORE));
 
-run('node_modules/@nestjs/cli/bin/nest.js', 'build', 'saga');
-run(
-  'scripts/compile.mjs',
-  ...['messaging', 'telemetry', 'admin', 'declared', 'cli'].map((name) => `libs/${name}`),
-);
+run('scripts/build-packages.mjs');
 run(
   ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'],
   ...['--config', 'jest.generate.mjs', '--testNamePattern', 'npm run generate'],

@@ -13,7 +13,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { PACKAGES } from '../rooms.mjs';
+import { PACKAGES, publishedName } from '../rooms.mjs';
 import { audit } from './audit.mjs';
 import { reasonsAgainst } from './release-conditions.mjs';
 import { sbom } from './sbom.mjs';
@@ -49,7 +49,7 @@ writeFileSync(
 // The core first: the others depend on it.
 for (const name of Object.keys(PACKAGES)) {
   run('npm', ['pack', '--pack-destination', out], `${root}/libs/${name}`);
-  const tarball = `${manifest.name}${name === 'saga' ? '' : `-${name}`}-${manifest.version}.tgz`;
+  const tarball = `${publishedName(name)}-${manifest.version}.tgz`;
   run('npm', [
     'publish',
     `${out}/${tarball}`,

@@ -29,7 +29,10 @@ const COPIED = [
   'tsconfig.json',
 ];
 /** The build starts PostgreSQL; what is tested is the copy of the sources. */
-const LINKED = ['node_modules', 'libs/saga/node_modules', 'libs/saga/dist'];
+const LINKED = [
+  ...['node_modules', 'libs/saga/node_modules'],
+  ...Object.keys(PACKAGES).map((name) => `libs/${name}/dist`),
+];
 /** With all that the simulation is made of. */
 const BUILT = [...Object.keys(PACKAGES).map((name) => `libs/${name}/src`), 'test'];
 const BUILD = 'build';

@@ -1,7 +1,7 @@
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PACKAGES } from '../../../rooms.mjs';
+import { PACKAGES, publishedName } from '../../../rooms.mjs';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -12,7 +12,7 @@ export class InstalledPackages {
   static async in(folder: string): Promise<InstalledPackages> {
     const modules = join(folder, 'node_modules');
     for (const name of Object.keys(PACKAGES)) {
-      const to = join(modules, name === 'saga' ? 'nestjs-durable-saga' : `nestjs-durable-saga-${name}`);
+      const to = join(modules, publishedName(name));
       for (const part of ['dist', 'package.json'])
         await cp(join(ROOT, 'libs', name, part), join(to, part), { recursive: true });
     }
