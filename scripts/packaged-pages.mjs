@@ -43,7 +43,8 @@ export function packagedPages(root, name) {
   }
 }
 
-function urlOf(repository) {
+/** The address of the repository that a package.json names; undefined: none. */
+export function urlOf(repository) {
   const url = typeof repository === 'string' ? repository : repository?.url;
   return url?.replace(/^git\+/, '').replace(/\.git$/, '');
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
+import { urlOf } from '../../scripts/packaged-pages.mjs';
 import { writeLlms } from '../llms.mjs';
 import {
   drawDiagrams,
@@ -129,11 +130,6 @@ function vueOfTheSite() {
       return this.resolve(id, importer, { ...options, skipSelf: true });
     },
   };
-}
-
-function urlOf(value) {
-  const url = typeof value === 'string' ? value : value?.url;
-  return url?.replace(/^git\+/, '').replace(/\.git$/, '');
 }
 
 /** The repository has other Markdown, of its tests and its tools. */

@@ -177,7 +177,7 @@ export function rulesOf(
   return { approvals, coded: [...newest.values()].some(({ coded }) => coded) };
 }
 
-/** Graphs that were stored by a version of this package that did not describe them yet are as unknown as others. */
+/** Graphs that were stored by a version of the library that did not describe them yet are as unknown as others. */
 function describedOf({ name, version, graph }: StoredGraph): Deployed[] {
   return graph.about ? [{ name, version, graph, about: graph.about }] : [];
 }

@@ -72,8 +72,7 @@ export const serve = command({
       const format = formatOf(values.log, terminal);
       const options = await optionsOf(operands, values, terminal);
       if (values.embedded) embedded = await startEmbedded(process.cwd(), new URL(options.url));
-      const { Daemon } = await import('nestjs-durable-saga-declared/internal');
-      const { DaemonLog } = await import('nestjs-durable-saga-declared/internal');
+      const { Daemon, DaemonLog } = await import('nestjs-durable-saga-declared/internal');
       const daemon = await Daemon.start(options, new DaemonLog(format));
       const reload = () => void daemon.reload();
       process.on('SIGHUP', reload);

@@ -42,7 +42,7 @@ interface JestConfig {
 }
 
 /**
- * Jest, as Nest 11 sets it up, cannot load ES modules: ts-jest makes CommonJS of those of this package. Only of a
+ * Jest, as Nest 11 sets it up, cannot load ES modules: ts-jest makes CommonJS of those of our packages. Only of a
  * configuration as it was generated; any other is its owner's.
  */
 export function withJestTransform(given: unknown): boolean {

@@ -6,13 +6,6 @@ import type { Terminal } from '../terminal.js';
 import type { Layer } from './layers.js';
 import { isInstalledIn, type NestApp, type PackageManager } from './nest-app.js';
 
-/** What was chosen for the application. */
-export interface Choices {
-  readonly layer: Layer;
-  /** With a PostgreSQL from npm. */
-  readonly postgres: boolean;
-}
-
 /** What the application has to install still, as a package manager takes it, and to generate after that. */
 export interface Needed {
   readonly packages: readonly string[];

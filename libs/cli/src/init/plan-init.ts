@@ -3,7 +3,7 @@ import { join, posix } from 'node:path';
 import { readEntryFile, type Ts, typeScriptOf, withShutdownHooks } from './edit-sources.js';
 import { type FileChange, readOr } from './file-change.js';
 import { firstSaga } from './first-saga.js';
-import type { Choices } from './packages.js';
+import type { Layer } from './layers.js';
 import type { NestApp } from './nest-app.js';
 import { moduleChanges } from './plan-module.js';
 import {
@@ -16,7 +16,10 @@ import {
 } from './json-edits.js';
 import { Refusal } from '../command.js';
 
-export interface InitOptions extends Choices {
+export interface InitOptions {
+  readonly layer: Layer;
+  /** With a PostgreSQL from npm. */
+  readonly postgres: boolean;
   /** The folder of the first saga, below the sources. */
   readonly folder: string;
 }

@@ -44,14 +44,14 @@ export interface ClassParts {
 }
 
 type Method = (ctx: CallContext, received?: unknown) => unknown;
-/** A decorator of this package, which checks more at compile time than a file can give it. */
+/** A decorator of the core, which checks more at compile time than a file can give it. */
 type MethodDecorator = (target: never, key: string, descriptor: TypedPropertyDescriptor<never>) => void;
 
 const TIMEOUTS = { http: '30s', exec: '10m' } as const;
 
 /**
  * Makes the class that a saga's file stands for: one method per step, decorated as a user would decorate it. Everything
- * else of this package takes it as any other class.
+ * else takes it as any other class.
  */
 export function sagaClass(file: SagaFile, parts: ClassParts): Type {
   const {

@@ -40,7 +40,7 @@ import { SERVICES } from './saga.services.js';
       inject: [MODULE_OPTIONS_TOKEN],
     },
   ],
-  // The options for SagaMessagingModule, and the observers for entries of this package that measure.
+  // The options for SagaMessagingModule, and the observers for SagaTelemetryModule.
   exports: [...SERVICES, MODULE_OPTIONS_TOKEN, SagaObservers],
 })
 export class SagaModule extends ConfigurableModuleClass {

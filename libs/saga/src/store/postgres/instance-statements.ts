@@ -21,7 +21,6 @@ import { applyEdit, type EditTransaction } from './edit/apply-edit.js';
 import { findSagas } from './read/find-sagas.js';
 import { toStoredSaga } from './read/stored-saga-row.js';
 import type { SchemaStatements } from './schema-statements.js';
-import { SagaStarts } from './start/start-sagas.js';
 
 /** The lease of a saga, as its holder knows it. */
 export interface Held {
@@ -31,15 +30,11 @@ export interface Held {
 
 /** What a store does with the rows of sagas, in the table `instance`. */
 export class InstanceStatements {
-  private readonly starts: SagaStarts;
-
   constructor(
     private readonly on: SchemaStatements,
     /** Runs starts. Default: each is a transaction of its own. */
     private readonly sql: Sql = on.sql,
-  ) {
-    this.starts = new SagaStarts(on.calls, on.texts, on.pageBytes);
-  }
+  ) {}
 
   /**
    * Returns the same statements, in a transaction of the application.
@@ -51,7 +46,7 @@ export class InstanceStatements {
   }
 
   start(sagas: readonly NewSaga[], lease: Lease, durability?: Durability): Promise<StartResult[]> {
-    return this.starts.start(this.sql, sagas, lease, durability);
+    return this.on.starts.start(this.sql, sagas, lease, durability);
   }
 
   claim(request: ClaimRequest): Promise<Claim> {

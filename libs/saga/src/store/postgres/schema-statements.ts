@@ -11,6 +11,7 @@ import type { Sql } from './connection/sql.js';
 import { type Query, SagaReader } from './read/saga-reader.js';
 import { toStoredSaga } from './read/stored-saga-row.js';
 import { type Statements, statementsOf } from './sql-texts.js';
+import { SagaStarts } from './start/start-sagas.js';
 import { type Writes, writesOf } from './statements.js';
 
 /** A search may take this many times as long as other statements. */
@@ -25,6 +26,7 @@ export class SchemaStatements {
   readonly query: Query;
   readonly calls: PreparedCalls;
   readonly reader: SagaReader;
+  readonly starts: SagaStarts;
   readonly claims: SagaClaims;
   readonly checkpoints: SagaCheckpoints;
 
@@ -39,6 +41,7 @@ export class SchemaStatements {
     this.query = this.queryOn(sql);
     this.calls = new PreparedCalls(sql, schema, this.writes);
     this.reader = this.readerOn(sql);
+    this.starts = new SagaStarts(this.calls, this.texts, pageBytes);
     this.claims = new SagaClaims(this.query, this.texts, this.reader);
     const checkpointCalls = new CheckpointCalls(`"${schema}"`, this.writes);
     this.checkpoints = new SagaCheckpoints(sql, this.calls, this.texts, checkpointCalls);
