@@ -19,7 +19,7 @@ const LIBS = fileURLToPath(new URL('../../libs/', import.meta.url));
  * The packages as `npm publish` would send them. They have to be built.
  * @returns {Promise<Record<string, string>>} them as dependencies, by their tarballs in this folder
  */
-export async function packLibrary(folder) {
+export async function packPackages(folder) {
   const packed = await Promise.all(
     Object.keys(PACKAGES).map((name) =>
       run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: join(LIBS, name) }),

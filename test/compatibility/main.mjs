@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { FOREIGN, tryForeign } from './foreign.mjs';
-import { Installations, packLibrary } from './installation.mjs';
+import { Installations, packPackages } from './installation.mjs';
 import { LAYOUTS } from './layouts.mjs';
 import { Projects } from './projects.mjs';
 import { tableOf } from './report.mjs';
@@ -43,7 +43,7 @@ async function tryAll() {
   const folder = await mkdtemp(join(tmpdir(), 'saga-compat-'));
   // PostgreSQL refuses to run as root, and is another user then, who has to reach its binaries.
   await chmod(folder, 0o755);
-  const installations = new Installations(folder, await packLibrary(folder));
+  const installations = new Installations(folder, await packPackages(folder));
   const servers = new Servers(installations);
   const projects = new Projects();
   const installed = installAll(installations, servers);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
-import { packLibrary } from '../compatibility/installation.mjs';
+import { packPackages } from '../compatibility/installation.mjs';
 
 /** The promised time (s): ten minutes, including the time to read and type. */
 const LIMIT = 600;
@@ -45,7 +45,7 @@ const started = [];
 const rows = [];
 
 try {
-  const packed = Object.values(await packLibrary(folder)).map((dependency) =>
+  const packed = Object.values(await packPackages(folder)).map((dependency) =>
     dependency.replace('file:', ''),
   );
   await step(`npx @nestjs/cli@${values.nest} new shop`, () =>

@@ -81,7 +81,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'roll back past a pivot with an unknown outcome',
     find: 'if (!mayHavePassed(graph.steps.get(name)!, stepState(next, name))) continue;',
-    replace: 'continue;',
+    replace: "if (name !== '') continue;",
     killers,
   },
   {

@@ -103,7 +103,7 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   {
     name: 'drain the first of two databases that have the name of a shard',
     find: 'if (more.length > 0)\n    throw new CannotTell(',
-    replace: 'if (more.length > urls.length)\n    throw new CannotTell(',
+    replace: 'if (more.length > found.length)\n    throw new CannotTell(',
     killers: commands,
   },
   {

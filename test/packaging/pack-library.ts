@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { PACKAGES } from '../../rooms.mjs';
 
 const run = promisify(execFile);
 const LIBS = fileURLToPath(new URL('../../libs/', import.meta.url));
@@ -36,10 +35,4 @@ export async function packLibrary(folder: string, name = 'saga'): Promise<Packed
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd });
   const [packed] = JSON.parse(stdout) as [Omit<PackedLibrary, 'tarball'>];
   return { ...packed, tarball: join(folder, packed.filename) };
-}
-
-/** Packs all packages. @returns their dependencies in the package.json of a project in this folder */
-export async function packAll(folder: string): Promise<Record<string, string>> {
-  const packed = await Promise.all(Object.keys(PACKAGES).map((name) => packLibrary(folder, name)));
-  return Object.fromEntries(packed.map(({ name, filename }) => [name, `file:./${filename}`]));
 }

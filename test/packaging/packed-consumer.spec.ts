@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { packAll } from './pack-library.js';
+import { packPackages } from '../compatibility/installation.mjs';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
@@ -36,7 +36,7 @@ describe('the packed tarball, installed in a project of its own', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'saga-consumer-'));
     database = await createTestDatabase();
-    const packages = await packAll(folder);
+    const packages = await packPackages(folder);
     const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>;
     };
