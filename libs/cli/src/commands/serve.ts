@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { LoggerService } from '@nestjs/common';
 import type { NetworkOptions } from 'nestjs-durable-saga-declared';
 import type { Credentials, DaemonOptions } from 'nestjs-durable-saga-declared/internal';
 import { SagaConfigurationError, severalHosts } from 'nestjs-durable-saga/internal';
@@ -14,12 +15,15 @@ const TOKEN_VARIABLE = 'SAGA_TOKEN';
 const DEFAULT_PORT = 8080;
 
 const OPTIONS = {
-  ...DATABASE_OPTIONS,
+  url: option.text(
+    '<postgres://…>',
+    'the URL of the database; default: the variable DATABASE_URL, or a PostgreSQL that the daemon starts',
+  ),
+  schema: DATABASE_OPTIONS.schema,
   'read-from': option.text(
     '<postgres://…>',
     'the URL of a standby for lists and rates; default: the database',
   ),
-  embedded: option.flag('start a PostgreSQL server from npm, whose data stays in .postgres'),
   host: option.text('<address>', 'the address to listen on; default: 127.0.0.1'),
   port: option.text('<number>', `the port to listen on; 0: any that is free; default: ${DEFAULT_PORT}`),
   'token-file': option.text(
@@ -56,12 +60,13 @@ export const serve = command({
   operands: ['<path…>'],
   summary: 'Runs declared sagas as a daemon on PostgreSQL, with a REST API and a dashboard',
   details:
-    'A path is a folder with YAML files, a YAML or JSON file, or a pattern such as "sagas/**/*.json". SIGTERM and ' +
+    'A path is a folder with YAML files, a YAML or JSON file, or a pattern such as "sagas/**/*.json". If no database is ' +
+    'given, and NODE_ENV is not production, the daemon starts a PostgreSQL from npm, whose data stays in .postgres. SIGTERM and ' +
     'SIGINT drain and stop the daemon, the second one at once. SIGHUP reads the files and the certificate again; ' +
     'running sagas keep their version. The variable SAGA_TOKEN is the token of an operator. Without tokens, the daemon ' +
     'answers on 127.0.0.1 only. Exit code: 0 after a stop, 2 if it did not start, or if the reader of its log ended.',
   examples: [
-    'saga serve sagas/ --embedded',
+    'saga serve sagas/',
     'saga serve sagas/ --url postgres://… --host 0.0.0.0 --token-file tokens --tls-cert cert.pem --tls-key key.pem',
   ],
   options: OPTIONS,
@@ -71,9 +76,11 @@ export const serve = command({
     try {
       const format = formatOf(values.log, terminal);
       const options = await optionsOf(operands, values, terminal);
-      if (values.embedded) embedded = await startEmbedded(process.cwd(), new URL(options.url));
       const { Daemon, DaemonLog } = await import('nestjs-durable-saga-declared/internal');
-      const daemon = await Daemon.start(options, new DaemonLog(format));
+      const log = new DaemonLog(format);
+      const given = urlOf(values, terminal);
+      if (given === undefined) embedded = await startDatabase(log);
+      const daemon = await Daemon.start({ ...options, url: given ?? embedded!.url }, log);
       const reload = () => void daemon.reload();
       process.on('SIGHUP', reload);
       const isAsked = await stop;
@@ -87,6 +94,17 @@ export const serve = command({
     }
   },
 });
+
+/** For a daemon that is given no database. */
+async function startDatabase(log: LoggerService): Promise<EmbeddedServer> {
+  const server = await startEmbedded(process.cwd(), new URL(DEVELOPMENT_URL));
+  log.warn(
+    `No database was given. This daemon uses an embedded PostgreSQL at ${server.url}, for trying it out; its data is in ` +
+      `${server.dataDir}. In production, give --url postgres://… or DATABASE_URL.`,
+    'saga serve',
+  );
+  return server;
+}
 
 /**
  * The first signal stops the daemon, and the second one ends the process. Resolves to false if the reader of the log has
@@ -107,7 +125,11 @@ function stopSignal(terminal: Terminal): Promise<boolean> {
 async function explain(error: unknown, terminal: Terminal): Promise<number> {
   const problems = await problemsOf(error);
   if (problems) for (const line of await problemLines(problems)) terminal.error(line);
-  else if (error instanceof PostgresStartError) terminal.error(`saga: ${error.code}: ${error.message}`);
+  else if (error instanceof PostgresStartError)
+    terminal.error(
+      `saga: ${error.code}: No database was given, and the embedded PostgreSQL does not start. Give a database as ` +
+        `--url postgres://… or DATABASE_URL, or fix this: ${error.message}`,
+    );
   else throw error;
   return EXIT.failed;
 }
@@ -116,19 +138,12 @@ async function optionsOf(
   paths: readonly string[],
   values: Values,
   terminal: Terminal,
-): Promise<DaemonOptions> {
+): Promise<Omit<DaemonOptions, 'url'>> {
   const { host = '127.0.0.1', retention, lease, schema, watch = false } = values;
   const shutdownTimeout = readTime(values['shutdown-timeout'], 'shutdown-timeout');
   return {
     files: await filesIn(paths),
-    ...{
-      url: urlOf(values, terminal),
-      readFrom: checked(values['read-from'], '--read-from'),
-      host,
-      schema,
-      watch,
-      shutdownTimeout,
-    },
+    ...{ readFrom: checked(values['read-from'], '--read-from'), host, schema, watch, shutdownTimeout },
     port: readNumber(values.port, 'port', 0, 65_535) ?? DEFAULT_PORT,
     connections: readNumber(values.connections, 'connections', 3, 1_000) ?? 10,
     concurrency: readNumber(values.concurrency, 'concurrency', 1, 100_000),
@@ -152,11 +167,12 @@ function readNumber(
   throw new UsageError(`--${name} is ${value}; give a number from ${least} to ${most}`);
 }
 
-function urlOf({ url, embedded }: Values, terminal: Terminal): string {
-  const given = url || terminal.environment.DATABASE_URL || (embedded ? DEVELOPMENT_URL : undefined);
-  if (given === undefined)
+/** The database that is given; undefined: one is embedded. */
+function urlOf({ url }: Values, { environment }: Terminal): string | undefined {
+  const given = url || environment.DATABASE_URL || undefined;
+  if (given === undefined && environment.NODE_ENV === 'production')
     throw new UsageError(
-      'Give the database as --url postgres://…, or in the variable DATABASE_URL, or start one with --embedded',
+      'Give the database as --url postgres://…, or in the variable DATABASE_URL: with NODE_ENV=production, the daemon embeds none',
     );
   return checked(given, 'The URL');
 }

@@ -4,11 +4,14 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port.js';
 import { endServer, LocalPostgres } from './local-postgres.js';
 import { PostgresStartError } from './postgres-start-error.js';
 
 /** Where data is kept that root's private folders would hide from the server's account. */
 const SYSTEM_FOLDER = '/var/lib/nestjs-durable-saga';
+/** The setting with the id of the process that started a server. */
+const OWNER = 'saga.owner';
 const THIS_MACHINE = ['localhost', '127.0.0.1', '[::1]'];
 
 /** A PostgreSQL of a project's own, to develop with. */
@@ -36,7 +39,11 @@ export async function startDevelopmentServer(root: string, url: URL): Promise<De
       password: decodeURIComponent(url.password) || 'postgres',
     });
   try {
-    const settings = { listen_addresses: 'localhost', unix_socket_directories: '' };
+    const settings = {
+      listen_addresses: 'localhost',
+      unix_socket_directories: '',
+      [OWNER]: process.pid,
+    };
     return { process: await postgres.launch(dataDir, { port, settings }), dataDir };
   } catch (error) {
     throw error instanceof PostgresStartError && error.code === 'PORT_IN_USE' ? portInUse(url, error) : error;
@@ -65,8 +72,7 @@ function systemFolderOf(root: string): string {
 
 function portInUse(url: URL, cause: PostgresStartError): PostgresStartError {
   const port = Number(url.port || 5432);
-  const other = new URL(url);
-  other.port = String(port + 1);
+  const other = atPort(url, port + 1);
   return new PostgresStartError(
     'PORT_IN_USE',
     `Port ${port} is in use by another program: this may be another PostgreSQL. Stop that program, or use another port, ` +
@@ -94,6 +100,10 @@ export async function createDatabase(url: URL): Promise<void> {
 
 /** A PostgreSQL server that a command started, or that an earlier one left. */
 export interface EmbeddedServer {
+  readonly url: string;
+  /** The folder of its data. */
+  readonly dataDir: string;
+  /** Ends the server, unless another process that is still running has started it. */
   stop(): Promise<void>;
 }
 
@@ -101,37 +111,50 @@ export interface EmbeddedServer {
 const LONGEST_END = 10_000;
 
 /**
- * Starts the server that a URL names, with the data of a folder's `.postgres`, and creates its database. If a process was
- * killed and has left its server, that one is used.
+ * Starts a server with the data of a folder's `.postgres`: at the URL, or at another port if that one is in use. If the
+ * server of this data is running, that one is used: a process that was killed has left it, or shares it.
  * @throws PostgresStartError
  */
 export async function startEmbedded(root: string, url: URL): Promise<EmbeddedServer> {
-  const left = await leftServer(root, url);
-  if (left !== undefined) return { stop: () => endProcess(left) };
-  const { process: child } = await startDevelopmentServer(root, url);
-  const server = { stop: () => endServer(child) };
+  const running = await runningServer(root, url);
+  if (running !== undefined) return running;
   try {
-    await createDatabase(url);
-    return server;
+    return await startOwn(root, url);
   } catch (error) {
-    await server.stop();
-    throw error;
+    if (!(error instanceof PostgresStartError && error.code === 'PORT_IN_USE')) throw error;
+    return await startOwn(root, atPort(url, await freePort()));
   }
 }
 
-/** The process of the server that answers at the URL, if its data is that of this folder. */
-async function leftServer(root: string, url: URL): Promise<number | undefined> {
+async function startOwn(root: string, url: URL): Promise<EmbeddedServer> {
+  const { process: child, dataDir } = await startDevelopmentServer(root, url);
+  return { url: url.href, dataDir, stop: () => endServer(child) };
+}
+
+function atPort(url: URL, port: number | string): URL {
+  const other = new URL(url);
+  other.port = String(port);
+  return other;
+}
+
+/** The server that is running on this folder's data. */
+async function runningServer(root: string, given: URL): Promise<EmbeddedServer | undefined> {
   const dataDir = developmentDataOf(root);
-  const [pid] = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
-  if (!pid) return undefined;
+  const lines = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+  const [pid, , , port] = lines;
+  if (!pid || !port) return undefined;
+  const url = atPort(given, port);
   const { default: pg } = await import('pg');
   const client = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: 2_000 });
   try {
     await client.connect();
-    const { rows } = await client.query<{ folder: string }>(
-      `SELECT current_setting('data_directory') AS folder`,
+    const { rows } = await client.query<{ folder: string; owner: string | null }>(
+      `SELECT current_setting('data_directory') AS folder, current_setting('${OWNER}', true) AS owner`,
     );
-    return (await realpath(rows[0]!.folder)) === (await realpath(dataDir)) ? Number(pid) : undefined;
+    const { folder, owner } = rows[0]!;
+    if ((await realpath(folder)) !== (await realpath(dataDir))) return undefined;
+    const isOwned = isAlive(Number(owner));
+    return { url: url.href, dataDir, stop: async () => (isOwned ? undefined : endProcess(Number(pid))) };
   } catch {
     // It does not answer: the start explains why it cannot start another one.
     return undefined;
@@ -148,7 +171,8 @@ async function endProcess(pid: number): Promise<void> {
 
 function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0);
+    // 0 is this process's group.
+    return pid > 0 && process.kill(pid, 0);
   } catch {
     return false;
   }
