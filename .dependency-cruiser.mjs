@@ -1,7 +1,13 @@
-import { FOLDERS, PACKAGES, ROOMS } from './rooms.mjs';
+import { entriesOf, FOLDERS, PACKAGES, ROOMS } from './rooms.mjs';
 
 const SRC = '^libs/saga/src/';
 const anyOf = (names) => `(${names.join('|')})/`;
+
+/** The files of a package that others may import. */
+const entries = (name) => [
+  ...entriesOf(name).map(({ file }) => `^libs/${name}/src/${file}\\.ts$`),
+  `^libs/${name}/src/internal(-runtime)?\\.ts$`,
+];
 
 const packages = Object.entries(PACKAGES).map(([name, allowed]) => ({
   name: `package-${name}`,
@@ -10,14 +16,7 @@ const packages = Object.entries(PACKAGES).map(([name, allowed]) => ({
   from: { path: `^libs/${name}/src/`, pathNot: '\\.spec\\.ts$' },
   to: {
     path: '^libs/',
-    pathNot: [
-      `^libs/${name}/`,
-      ...(allowed.length === 0
-        ? []
-        : [
-            `^libs/(${allowed.join('|')})/src/(index|internal|internal-runtime|testing/index|databases/[^/]+/index)\\.ts$`,
-          ]),
-    ],
+    pathNot: [`^libs/${name}/`, ...allowed.flatMap(entries)],
   },
 }));
 

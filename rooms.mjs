@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /**
  * The packages below libs/, and the others that each may import: by their names, that is, by their entries only. `npm run lint`
  * holds the code to this file (.dependency-cruiser.mjs), and docs/architecture.md shows it.
@@ -17,6 +19,22 @@ export const publishedName = (folder) =>
 
 /** The packages that have a reference, since an application imports them: the command line is run. */
 export const IMPORTED = Object.keys(PACKAGES).filter((folder) => folder !== 'cli');
+
+/**
+ * The entries that an application imports, as the package's manifest has them; those for our other packages are not among them.
+ * @param {string} folder below libs/
+ * @returns each with the name it is imported by, and its file below src/ and dist/, without an ending
+ */
+export function entriesOf(folder) {
+  const manifest = new URL(`libs/${folder}/package.json`, import.meta.url);
+  const { name, exports } = JSON.parse(readFileSync(manifest, 'utf8'));
+  return Object.entries(exports)
+    .filter(([entry, { default: file }]) => file && !/^\.\/internal(\/|$)/.test(entry))
+    .map(([entry, { default: file }]) => ({
+      specifier: entry.replace('.', name),
+      file: file.slice('./dist/'.length, -'.js'.length),
+    }));
+}
 
 /** The rooms of libs/saga/src, and the rooms that each may import. errors.ts counts as part of `shared`. */
 export const ROOMS = {

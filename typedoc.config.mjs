@@ -1,4 +1,4 @@
-import { publishedName } from './rooms.mjs';
+import { entriesOf, publishedName } from './rooms.mjs';
 
 /**
  * The reference of all that a package exports, from its docstrings: `npm run docs:api` writes docs/reference. A public thing
@@ -7,17 +7,6 @@ import { publishedName } from './rooms.mjs';
  */
 const name = process.env.DOCUMENTED ?? 'saga';
 const isCore = name === 'saga';
-const entries = [
-  'index',
-  ...(isCore
-    ? [
-        'testing/index',
-        ...['pg', 'drizzle', 'kysely', 'knex', 'mikro-orm', 'prisma'].map(
-          (layer) => `databases/${layer}/index`,
-        ),
-      ]
-    : []),
-];
 /** Of an entry of the core, or of the only entry of another package. */
 const ofCore = (one) => isCore && !/^(messaging|telemetry)\./.test(one);
 const ofPackage = (one) => !isCore && one.startsWith(`${name}.`);
@@ -25,7 +14,7 @@ const ofPackage = (one) => !isCore && one.startsWith(`${name}.`);
 /** @type {Partial<import('typedoc').TypeDocOptions>} */
 export default {
   name: publishedName(name),
-  entryPoints: entries.map((entry) => `libs/${name}/src/${entry}.ts`),
+  entryPoints: entriesOf(name).map(({ file }) => `libs/${name}/src/${file}.ts`),
   tsconfig: 'tsconfig.docs.json',
   plugin: ['typedoc-plugin-markdown'],
   out: isCore ? 'docs/reference' : `docs/reference/${name}`,
@@ -38,45 +27,45 @@ export default {
   validation: { notExported: true, invalidLink: true, notDocumented: true },
   /** Parts of object types whose docstring is that of the whole. */
   intentionallyNotDocumented: [
-    'index.BulkResult.failed.__type.code',
-    'index.BulkResult.failed.__type.error',
-    'index.BulkResult.failed.__type.id',
-    'index.DrawableGraph.edges.__type.from',
-    'index.DrawableGraph.edges.__type.to',
-    'index.DrawableGraph.steps.__type.name',
-    'index.EdgeLine.points.__type.x',
-    'index.EdgeLine.points.__type.y',
+    'operators.BulkResult.failed.__type.code',
+    'operators.BulkResult.failed.__type.error',
+    'operators.BulkResult.failed.__type.id',
+    'diagram.DrawableGraph.edges.__type.from',
+    'diagram.DrawableGraph.edges.__type.to',
+    'diagram.DrawableGraph.steps.__type.name',
+    'diagram.EdgeLine.points.__type.x',
+    'diagram.EdgeLine.points.__type.y',
     'index.ObservedEvent.__type.type',
     'index.OnSagaEvent.__type.Method',
     'index.ProbeAnswer.__type.done',
-    'index.PgClient.connection.__type.on',
-    'index.PgClient.connection.__type.stream',
-    'index.PgClient.connection.__type.stream.__type.destroy',
-    'index.PgClient.query.__type.rows',
-    'index.PgPool.Client.__type',
-    'index.PgPool.options.__type.connectionTimeoutMillis',
-    'index.PgPool.options.__type.max',
-    'index.PgStatement.types.__type.getTypeParser',
+    'database.PgClient.connection.__type.on',
+    'database.PgClient.connection.__type.stream',
+    'database.PgClient.connection.__type.stream.__type.destroy',
+    'database.PgClient.query.__type.rows',
+    'database.PgPool.Client.__type',
+    'database.PgPool.options.__type.connectionTimeoutMillis',
+    'database.PgPool.options.__type.max',
+    'database.PgStatement.types.__type.getTypeParser',
     'index.RemoteInput.C',
     'index.RemoteStep.__type.Target',
-    'index.RollbackPlanStep.subSaga.__type.id',
+    'operators.RollbackPlanStep.subSaga.__type.id',
     'index.SagaSnapshot.parent.__type.id',
     'index.SagaSnapshot.parent.__type.step',
-    'index.SagaStats.sagas.__type.count',
-    'index.SagaStats.sagas.__type.saga',
-    'index.SagaStats.sagas.__type.status',
-    'index.SagaStats.sagas.__type.version',
+    'operators.SagaStats.sagas.__type.count',
+    'operators.SagaStats.sagas.__type.saga',
+    'operators.SagaStats.sagas.__type.status',
+    'operators.SagaStats.sagas.__type.version',
     'index.SagaTarget.__type.correlationId',
     'index.SagaTarget.__type.saga',
     'index.Serialized.__type.toJSON',
     'index.StandardSchemaIssue.path.__type.key',
     'index.StandardSchemaResult.__type.issues',
     'index.StandardSchemaResult.__type.value',
-    'index.StepDescription.handler.__type.name',
-    'index.StepDescription.handler.__type.version',
-    'index.StepDescription.compensationReply.__type.signal',
-    'index.StepDescription.compensationReply.__type.timeout',
-    'index.StepDescription.savepoint.__type.attempts',
+    'diagram.StepDescription.handler.__type.name',
+    'diagram.StepDescription.handler.__type.version',
+    'diagram.StepDescription.compensationReply.__type.signal',
+    'diagram.StepDescription.compensationReply.__type.timeout',
+    'diagram.StepDescription.savepoint.__type.attempts',
     'index.SubSaga.__type.Target',
     'index.SubSagaInput.__type.[startedSaga]',
     'index.WaitingFor.__type.approvals',
@@ -104,11 +93,11 @@ export default {
     'messaging.JetStreamMessage.info.__type.deliveryCount',
     'messaging.Once.__type.handled',
     'messaging.Once.__type.result',
-    'index.PausedStep.resumed.__type.at',
-    'index.PausedStep.resumed.__type.by',
-    'index.PausedStep.resumed.__type.reason',
-    'index.SagaStats.pausedSteps.__type.saga',
-    'index.SagaStats.pausedSteps.__type.step',
+    'operators.PausedStep.resumed.__type.at',
+    'operators.PausedStep.resumed.__type.by',
+    'operators.PausedStep.resumed.__type.reason',
+    'operators.SagaStats.pausedSteps.__type.saga',
+    'operators.SagaStats.pausedSteps.__type.step',
     'telemetry.SagaHealth.__type.oldestDue',
     'telemetry.SagaHealth.__type.status',
     'testing.FailureReport.points.__type.status',

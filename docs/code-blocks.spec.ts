@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import ts from 'typescript';
 import { DataSource } from 'typeorm';
-import { sagaMigrations } from 'nestjs-durable-saga';
+import { sagaMigrations } from 'nestjs-durable-saga/database';
 import { prismaClientOf } from '../test/support/prisma-client.js';
 import { createTestDatabase } from '../test/support/test-database.js';
 

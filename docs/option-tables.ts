@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import ts from 'typescript';
+import { entriesOf, IMPORTED } from '../rooms.mjs';
 
 /** An option as its interface declares it. */
 export interface DeclaredOption {
@@ -18,13 +19,7 @@ const PARAMETERS: Record<string, string> = {
   After: 'string',
   Transactional: 'boolean',
 };
-const ENTRIES = [
-  'saga/src/index.ts',
-  'messaging/src/index.ts',
-  'telemetry/src/index.ts',
-  'admin/src/index.ts',
-  'saga/src/testing/index.ts',
-] as const;
+const ENTRIES = IMPORTED.flatMap((folder) => entriesOf(folder).map(({ file }) => `${folder}/src/${file}.ts`));
 /** `default true`, `Default: none.`, up to the end of the sentence or a semicolon. */
 const DEFAULT = /(?:^|[;.]?\s+|[;,]\s*)default:? (.+?)(?:;|\.(?=\s|$)|$)/i;
 

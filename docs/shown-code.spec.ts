@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Type } from '@nestjs/common';
-import { describeSaga, mermaidOf } from 'nestjs-durable-saga';
+import { describeSaga, mermaidOf } from 'nestjs-durable-saga/diagram';
 
 const DOCS = fileURLToPath(new URL('.', import.meta.url));
 /** Folders of pages whose code stands in modules of their own, in `code/`, each with a spec that runs it. */

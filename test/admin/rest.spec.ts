@@ -5,8 +5,8 @@ import {
   WaitFor,
   Approval,
   type StepContext,
-  timelineOf,
 } from '../../libs/saga/src/index.js';
+import { timelineOf } from '../../libs/saga/src/operators.js';
 import { Gate, until } from '../support/gate.js';
 import { OrderScene } from '../support/order-scene.js';
 import type { Shown } from './support/admin-client.js';

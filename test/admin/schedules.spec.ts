@@ -1,4 +1,5 @@
-import { Saga, type ScheduleStatus, Step, WaitFor } from '../../libs/saga/src/index.js';
+import { Saga, Step, WaitFor } from '../../libs/saga/src/index.js';
+import type { ScheduleStatus } from '../../libs/saga/src/operators.js';
 import { until } from '../support/gate.js';
 import { AdminApps } from './support/admin-apps.js';
 

@@ -1,4 +1,5 @@
-import { type ApprovalTask, Approval, Saga } from '../../libs/saga/src/index.js';
+import { Approval, Saga } from '../../libs/saga/src/index.js';
+import type { ApprovalTask } from '../../libs/saga/src/operators.js';
 import { until } from '../support/gate.js';
 import { AdminApps } from './support/admin-apps.js';
 

@@ -1,7 +1,5 @@
 import {
   type CompensationContext,
-  describeSaga,
-  mermaidOf,
   Saga,
   type SagaModuleOptions,
   Step,
@@ -9,6 +7,7 @@ import {
   SubSaga,
   WaitFor,
 } from '../../libs/saga/src/index.js';
+import { describeSaga, mermaidOf } from '../../libs/saga/src/diagram.js';
 import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 import { waits } from '../support/waits.js';

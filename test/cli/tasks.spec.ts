@@ -1,5 +1,5 @@
 import { Approval, Saga } from '../../libs/saga/src/index.js';
-import type { ApprovalTask } from '../../libs/saga/src/index.js';
+import type { ApprovalTask } from '../../libs/saga/src/operators.js';
 import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 import { sagaHereOn } from './support/saga-here.js';

@@ -1,12 +1,7 @@
 import type { Type } from '@nestjs/common';
 import fc from 'fast-check';
-import {
-  Saga,
-  SagaConfigurationError,
-  sagaMigrations,
-  Step,
-  type StepContext,
-} from '../../libs/saga/src/index.js';
+import { Saga, SagaConfigurationError, Step, type StepContext } from '../../libs/saga/src/index.js';
+import { sagaMigrations } from '../../libs/saga/src/database.js';
 import { hostileTexts, isStorable, SQL_TEXTS, storableTexts } from '../fixtures/hostile-values.js';
 import { fuzz } from '../fixtures/fuzz-settings.js';
 import { TestApps } from '../support/test-app.js';

@@ -1,9 +1,5 @@
-import {
-  type RollbackPlan,
-  SagaError,
-  type SagaOperations,
-  type SagaService,
-} from '../../libs/saga/src/index.js';
+import { SagaError, type SagaOperations, type SagaService } from '../../libs/saga/src/index.js';
+import type { RollbackPlan } from '../../libs/saga/src/operators.js';
 import { itemKey } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { decide } from '../../libs/saga/src/machine/decide.js';
 import { isUndecided } from '../../libs/saga/src/machine/predicates.js';

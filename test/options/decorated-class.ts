@@ -1,4 +1,5 @@
-import { analyzeSaga, Saga, SagaError } from '../../libs/saga/src/index.js';
+import { Saga, SagaError } from '../../libs/saga/src/index.js';
+import { analyzeSaga } from '../../libs/saga/src/diagram.js';
 import { buildHandlerGraphs } from '../../libs/saga/src/definition/build/build-handler-graphs.js';
 
 /** The class of a saga whose method has this decorator. */

@@ -5,15 +5,9 @@ import { NestFactory } from '@nestjs/core';
 import { decorated, Refused } from './decorated-class.js';
 import { SagaAdminModule } from '../../libs/admin/src/index.js';
 import {
-  AesGcmCodec,
   Approval,
-  describeSaga,
-  layoutOf,
-  mermaidOf,
   RemoteStep,
   Saga,
-  sagaEntities,
-  sagaMigrations,
   SagaModule,
   type SagaOperations,
   Step,
@@ -22,6 +16,9 @@ import {
   SubSaga,
   WaitFor,
 } from '../../libs/saga/src/index.js';
+import { AesGcmCodec } from '../../libs/saga/src/encryption.js';
+import { describeSaga, layoutOf, mermaidOf } from '../../libs/saga/src/diagram.js';
+import { sagaEntities, sagaMigrations } from '../../libs/saga/src/database.js';
 import {
   ClientProxyTransport,
   DurableEvent,
@@ -32,6 +29,7 @@ import {
   SagaMessagingModule,
   SagaReply,
 } from '../../libs/messaging/src/index.js';
+import { declareSaga, readSagas } from '../../libs/declared/src/index.js';
 import { SagaHealthIndicator, SagaTelemetryModule } from '../../libs/telemetry/src/index.js';
 import { SagaTest } from '../../libs/saga/src/testing/index.js';
 import { handling } from '../../libs/saga/src/engine/observe/handled-message.js';
@@ -43,6 +41,10 @@ export class Order {
   undo() {}
   @WaitFor({ signal: 'paid' }) paid() {}
 }
+const READING = {
+  ...{ environment: {}, checkEnvironment: false, findMethod: () => 'none', sagas: [] },
+  network: { allowHosts: ['a.example.com'], allowPrivate: true },
+};
 @Saga({ name: 'nightly', schedule: { cron: '0 2 * * *' } })
 class Nightly {
   @Step() report() {}
@@ -224,6 +226,8 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         run: layoutOf,
       },
       sagaMigrations: { args: ['saga', { partitions: 'day' }], run: sagaMigrations },
+      readSagas: { args: [[], READING], run: readSagas },
+      declareSaga: { args: ['', { ...READING, file: 'a.yaml' }], run: declareSaga },
       sagaEntities: { args: ['saga', { codec: { encode: 1 } }], run: sagaEntities },
     },
     ...{

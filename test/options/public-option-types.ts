@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
+import { entriesOf, IMPORTED } from '../../rooms.mjs';
 
 /** An object that a public call takes: where it stands in the call's arguments, and the keys that it may have. */
 export interface OptionObject {
@@ -10,14 +11,13 @@ export interface OptionObject {
   readonly keys: readonly string[];
 }
 
-/** The entry points of the package. */
-export const ENTRIES = ['index', 'testing/index', 'messaging/index', 'telemetry/index', 'admin/index'];
-
-const DIST = fileURLToPath(new URL('../../libs/saga/dist/', import.meta.url));
+const LIBS = fileURLToPath(new URL('../../libs/', import.meta.url));
 
 /** Every object of options, filter or message that a public call takes, as the built declarations tell. */
 export function publicOptionObjects(): OptionObject[] {
-  const files = ENTRIES.map((entry) => `${DIST}${entry}.d.ts`);
+  const files = IMPORTED.flatMap((folder) =>
+    entriesOf(folder).map(({ file }) => `${LIBS}${folder}/dist/${file}.d.ts`),
+  );
   const program = ts.createProgram(files, {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -61,7 +61,7 @@ class Walk {
     const members = this.checker
       .getPropertiesOfType(this.checker.getTypeAtLocation(declaration))
       .flatMap((property) => property.declarations ?? [])
-      .filter((one) => one.getSourceFile().fileName.startsWith(DIST));
+      .filter((one) => one.getSourceFile().fileName.startsWith(LIBS));
     if (!ts.isClassDeclaration(declaration)) return members;
     return [...declaration.members, ...members.filter(({ parent }) => parent !== declaration)];
   }
@@ -97,7 +97,7 @@ class Walk {
     if (this.checker.getIndexInfosOfType(type).length > 0) return false;
     const properties = this.checker.getPropertiesOfType(type);
     const declarations = properties.flatMap(({ declarations: all = [] }) => all);
-    const isOwn = declarations.some((one) => one.getSourceFile().fileName.startsWith(DIST));
+    const isOwn = declarations.some((one) => one.getSourceFile().fileName.startsWith(LIBS));
     const isPart = declarations.every(
       (one) => ts.isMethodSignature(one) || ts.isMethodDeclaration(one) || ts.isClassLike(one.parent),
     );

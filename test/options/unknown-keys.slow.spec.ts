@@ -9,7 +9,7 @@ import { idOf, type OptionObject, publicOptionObjects } from './public-option-ty
 
 /** What the package gives, and applications only pass on, or implement. */
 const GIVEN_BY_US =
-  /^(AesGcmCodec|PayloadCodec|MessageTransport|ClientProxyTransport|JetStreamTransport|SagaDatabase|PgClient)\./;
+  /^(AesGcmCodec|PayloadCodec|MessageTransport|ClientProxyTransport|JetStreamTransport|SagaDatabase|PgClient|MikroOrmEntityManager|PrismaDatabaseClient)\./;
 const OTHERS: Record<string, string> = {
   'Saga(0).input': 'a Standard Schema is an object of its own, of any library',
   'Saga(0).input.~standard': 'as above',
@@ -21,7 +21,9 @@ const OTHERS: Record<string, string> = {
   'describeWait(0)': 'what a snapshot waits for, as get() returns it',
   'timelineOf(0)': 'a snapshot, as get() returns it',
   'timelineOf(1)': 'its history, as history() returns it',
+  'mikroOrmDatabase(0)': 'the MikroORM of the application',
   'new SagaFailureMatrixError(0)': 'made by the package alone',
+  'new DeclaredSagaError(0)': 'as above',
 };
 const isOthers = (id: string) =>
   GIVEN_BY_US.test(id) || Object.keys(OTHERS).some((one) => id === one || id.startsWith(`${one}.`));

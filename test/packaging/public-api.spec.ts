@@ -1,22 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
+import { entriesOf, IMPORTED } from '../../rooms.mjs';
 
-/** The entry points, each with its report. */
-const ENTRIES = [
-  ['nestjs-durable-saga', 'index.d.ts', 'public-api.txt'],
-  ['nestjs-durable-saga/testing', 'testing/index.d.ts', 'public-api-testing.txt'],
-  ['nestjs-durable-saga-messaging', '../../messaging/dist/index.d.ts', 'public-api-messaging.txt'],
-  ['nestjs-durable-saga-telemetry', '../../telemetry/dist/index.d.ts', 'public-api-telemetry.txt'],
-  ['nestjs-durable-saga-declared', '../../declared/dist/index.d.ts', 'public-api-declared.txt'],
-  ['nestjs-durable-saga/pg', 'databases/pg/index.d.ts', 'public-api-pg.txt'],
-  ['nestjs-durable-saga/drizzle', 'databases/drizzle/index.d.ts', 'public-api-drizzle.txt'],
-  ['nestjs-durable-saga/kysely', 'databases/kysely/index.d.ts', 'public-api-kysely.txt'],
-  ['nestjs-durable-saga/knex', 'databases/knex/index.d.ts', 'public-api-knex.txt'],
-  ['nestjs-durable-saga/mikro-orm', 'databases/mikro-orm/index.d.ts', 'public-api-mikro-orm.txt'],
-  ['nestjs-durable-saga/prisma', 'databases/prisma/index.d.ts', 'public-api-prisma.txt'],
-  ['nestjs-durable-saga-admin', '../../admin/dist/index.d.ts', 'public-api-admin.txt'],
-] as const;
+/** The entry points, each with its declarations and its report; the core's main entry first. */
+const ENTRIES = IMPORTED.flatMap((folder) =>
+  entriesOf(folder).map(({ specifier, file }) => {
+    const [, own = ''] = /^nestjs-durable-saga[-/]?(.*)$/.exec(specifier)!;
+    const report = ['public-api', own].filter((part) => part !== '').join('-');
+    return [specifier, `../../${folder}/dist/${file}.d.ts`, `${report}.txt`] as const;
+  }),
+);
 
 test.each(ENTRIES)(
   'the public surface of %s changes only together with its report (npm run generate)',
@@ -29,7 +23,7 @@ test.each(ENTRIES)(
 );
 
 test('a report shows what a type inherits from types that are not exported', () => {
-  const report = describeExports(built('index.d.ts'));
+  const report = describeExports(built(ENTRIES[0]![1]));
   expect(report).toMatch(
     /^\/\/ A base of CompensationContext:\ninterface RunContext[^}]*\}[^}]*heartbeat\(/m,
   );
@@ -57,7 +51,7 @@ function built(entry: string): string {
 /** Every export with its members and their types, in one text that shows each change in a diff. */
 function describeExports(entry: string): string {
   const exports = exportsOf(entry).sort((a, b) => (a.name < b.name ? -1 : 1));
-  const described = new Set([...exports, ...exportsOf(built(ENTRIES[0][1]))]);
+  const described = new Set([...exports, ...exportsOf(built(ENTRIES[0]![1]))]);
   const lines = exports.flatMap((symbol) => [
     declarationsOf(symbol),
     ...basesBehind(symbol, described).map((base) => `// A base of ${symbol.name}:\n${declarationsOf(base)}`),

@@ -6,13 +6,13 @@ import type { Knex } from 'knex';
 import type { Kysely, Transaction } from 'kysely';
 import {
   Saga,
-  type SagaDatabase,
   SagaModule,
   type SagaService,
   Step,
   type TransactionalCompensationContext,
   type TransactionalStepContext,
 } from 'nestjs-durable-saga';
+import type { SagaDatabase } from 'nestjs-durable-saga/database';
 import { drizzleDatabase, type DrizzleTransaction } from 'nestjs-durable-saga/drizzle';
 import { knexDatabase } from 'nestjs-durable-saga/knex';
 import { kyselyDatabase } from 'nestjs-durable-saga/kysely';

@@ -1,6 +1,7 @@
 /** The options of operators' calls. Compiled with the tests' type check; there is nothing to run. */
 import type { CallName, CALLS } from '../../libs/saga/src/engine/ports/call-table.js';
-import type { OperatorOptions, SagaOperations, SagaService } from '../../libs/saga/src/index.js';
+import type { SagaOperations, SagaService } from '../../libs/saga/src/index.js';
+import type { OperatorOptions } from '../../libs/saga/src/operators.js';
 import type { Equal, Expect } from './expect.js';
 
 type Last<Given> = Given extends readonly [...unknown[], infer Options] ? Options : never;

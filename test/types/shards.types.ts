@@ -4,10 +4,10 @@ import {
   SagaModule,
   type SagaService,
   type SagaShards,
-  type ShardStatus,
   Step,
   type StepContext,
 } from 'nestjs-durable-saga';
+import type { ShardStatus } from 'nestjs-durable-saga/operators';
 import { pgDatabase } from 'nestjs-durable-saga/pg';
 import { Pool } from 'pg';
 import type { Equal, Expect } from './expect.js';

@@ -1,7 +1,6 @@
 /** What @Step knows of a saga's graph. Compiled with the tests' type check; there is nothing to run. */
 import { z } from 'zod';
 import {
-  analyzeSaga,
   type CompensationContext,
   type ForEachContext,
   type ItemCompensationContext,
@@ -9,11 +8,11 @@ import {
   type ProbeAnswer,
   type ResultsOf,
   Saga,
-  type SagaFinding,
   Step,
   type StepContext,
   type TransactionalStepContext,
 } from 'nestjs-durable-saga';
+import { analyzeSaga, type SagaFinding } from 'nestjs-durable-saga/diagram';
 import type { Equal, Expect } from './expect.js';
 
 interface Line {

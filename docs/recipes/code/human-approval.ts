@@ -2,7 +2,6 @@ import { ForbiddenException, Injectable, Module } from '@nestjs/common';
 import {
   Approval,
   type ApprovalDecision,
-  type ApprovalTask,
   type Page,
   Saga,
   SagaService,
@@ -11,6 +10,7 @@ import {
   StepRejectedError,
   WaitFor,
 } from 'nestjs-durable-saga';
+import type { ApprovalTask } from 'nestjs-durable-saga/operators';
 
 export interface Payout {
   id: string;

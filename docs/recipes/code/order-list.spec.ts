@@ -1,4 +1,5 @@
-import { sagaEntities, type SagaService } from 'nestjs-durable-saga';
+import type { SagaService } from 'nestjs-durable-saga';
+import { sagaEntities } from 'nestjs-durable-saga/database';
 import { until } from '../../../test/support/gate.js';
 import { ListedOrderSaga, Order, OrderListModule, Orders } from './order-list.js';
 import { RecipeApps } from './recipe-apps.js';

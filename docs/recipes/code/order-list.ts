@@ -3,13 +3,12 @@ import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import {
   type CompensationContext,
   Saga,
-  sagaEntities,
-  SagaInstance,
   SagaService,
   Step,
   type StepContext,
   StepRejectedError,
 } from 'nestjs-durable-saga';
+import { sagaEntities, SagaInstance } from 'nestjs-durable-saga/database';
 import { Column, Entity, PrimaryColumn, type Repository, type SelectQueryBuilder } from 'typeorm';
 
 export interface OrderInput {

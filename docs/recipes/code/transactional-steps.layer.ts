@@ -1,4 +1,5 @@
-import type { SagaDatabase, SagaHandle, SagaService } from 'nestjs-durable-saga';
+import type { SagaHandle, SagaService } from 'nestjs-durable-saga';
+import type { SagaDatabase } from 'nestjs-durable-saga/database';
 import type { Type } from '@nestjs/common';
 import type { Transfer } from './transactional-steps.js';
 

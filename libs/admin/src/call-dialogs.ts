@@ -1,4 +1,4 @@
-import type { BulkAction } from 'nestjs-durable-saga';
+import type { BulkAction } from 'nestjs-durable-saga/operators';
 import type { CallName } from 'nestjs-durable-saga/internal';
 
 /** The texts of a dialog of the dashboard. */

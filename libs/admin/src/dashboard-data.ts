@@ -1,4 +1,5 @@
-import type { StepSnapshot, TimelineEntry } from 'nestjs-durable-saga';
+import type { StepSnapshot } from 'nestjs-durable-saga';
+import type { TimelineEntry } from 'nestjs-durable-saga/operators';
 import {
   type AllowedCall,
   CALL_NAMES,

@@ -1,4 +1,5 @@
-import type { HistoryEntry, RollbackPlan, RollbackPlanStep, SagaSnapshot } from 'nestjs-durable-saga';
+import type { SagaSnapshot } from 'nestjs-durable-saga';
+import type { HistoryEntry, RollbackPlan, RollbackPlanStep } from 'nestjs-durable-saga/operators';
 import {
   type SagaGraph,
   childOf,

@@ -4,7 +4,7 @@ import {
   type StepDescription,
   layoutOf,
   mermaidOf,
-} from 'nestjs-durable-saga';
+} from 'nestjs-durable-saga/diagram';
 import { type GraphRecord, type SagaGraph, descriptionOf, handlerOf } from 'nestjs-durable-saga/internal';
 
 /** A step as the dashboard draws it. Of a saga that is another process's only its structure is known. */

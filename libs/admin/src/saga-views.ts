@@ -1,18 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { catchError, concatMap, EMPTY, map, mergeAll, type Observable, tap } from 'rxjs';
 import {
-  type HistoryEntry,
-  type RollbackPlan,
   SagaNotFoundError,
   type SagaSnapshot,
   type SagaSummary,
   SagaTimeoutError,
   SagaUnavailableError,
   type SagaUpdate,
+} from 'nestjs-durable-saga';
+import {
+  type HistoryEntry,
+  type RollbackPlan,
   type TimelineEntry,
   describeWait,
   timelineOf,
-} from 'nestjs-durable-saga';
+} from 'nestjs-durable-saga/operators';
 import {
   type AllowedCall,
   type SagaGraph,

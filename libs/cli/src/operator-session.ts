@@ -1,12 +1,7 @@
 import type { Type } from '@nestjs/common';
-import type {
-  PayloadCodec,
-  SagaDescription,
-  SagaOperations,
-  SagaSchedules,
-  SagaService,
-  SagaTarget,
-} from 'nestjs-durable-saga';
+import type { SagaOperations, SagaSchedules, SagaService, SagaTarget } from 'nestjs-durable-saga';
+import type { PayloadCodec } from 'nestjs-durable-saga/encryption';
+import type { SagaDescription } from 'nestjs-durable-saga/diagram';
 import { type GraphRecord, isUuid } from 'nestjs-durable-saga/internal';
 import type { ServiceParts } from 'nestjs-durable-saga/internal/runtime';
 import { CannotTell, DATABASE_OPTIONS, option, UsageError } from './command.js';

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import type { OperatorOptions } from 'nestjs-durable-saga';
+import type { OperatorOptions } from 'nestjs-durable-saga/operators';
 import { withoutUndefined } from 'nestjs-durable-saga/internal';
 import { option, type OptionSpecs, UsageError, type ValuesOf } from './command.js';
 import type { Terminal } from './terminal.js';

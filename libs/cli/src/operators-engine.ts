@@ -1,4 +1,5 @@
-import { type PayloadCodec, SagaOperations, SagaSchedules, SagaService } from 'nestjs-durable-saga';
+import { SagaOperations, SagaSchedules, SagaService } from 'nestjs-durable-saga';
+import type { PayloadCodec } from 'nestjs-durable-saga/encryption';
 import {
   type Clock,
   type EngineLog,

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { ShardStatus } from 'nestjs-durable-saga';
+import type { ShardStatus } from 'nestjs-durable-saga/operators';
 import {
   DEFAULT_SCHEMA,
   type StoredShard,

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import type { Type } from '@nestjs/common';
-import { analyzeSaga } from 'nestjs-durable-saga';
+import { analyzeSaga } from 'nestjs-durable-saga/diagram';
 import { jsonSchemaCheck } from './build/json-schema-check.js';
 import { ownerOf, sagaClass } from './build/saga-class.js';
 import type { DeclaredSagaProblem, Place } from './declared-saga.error.js';

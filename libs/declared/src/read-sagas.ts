@@ -1,8 +1,19 @@
 import type { Stats } from 'node:fs';
 import { readFile as readText, stat } from 'node:fs/promises';
 import type { Type } from '@nestjs/common';
-import { SagaDefinitionError } from 'nestjs-durable-saga';
-import { buildSagaGraph, linkSubSagas, sagaNameOf, suggestion } from 'nestjs-durable-saga/internal';
+import { SagaConfigurationError, SagaDefinitionError } from 'nestjs-durable-saga';
+import {
+  buildSagaGraph,
+  kind,
+  linkSubSagas,
+  optional,
+  type OptionTable,
+  reportedOptions,
+  sagaNameOf,
+  suggestion,
+  withDefault,
+  withoutProblems,
+} from 'nestjs-durable-saga/internal';
 import { DeclaredSagaError, type DeclaredSagaProblem } from './declared-saga.error.js';
 import { findFiles, isPattern } from './find-files.js';
 import type { FindMethod } from './action/provider-call.js';
@@ -33,6 +44,20 @@ export interface ReadSagasOptions {
   /** Classes of sagas that `subSaga` can name, beside those of the files. Default: none. */
   sagas?: readonly Type[];
 }
+
+const outsideOfNest: FindMethod = (name) =>
+  `'${name}' is a method of a provider, which only a Nest application has (SagaModule.forRoot({ declared }))`;
+
+const READ_OPTIONS = {
+  environment: { read: (value = process.env) => value },
+  checkEnvironment: withDefault(kind.flag, true),
+  findMethod: withDefault(kind.func<FindMethod>(), outsideOfNest),
+  network: optional(kind.anything()),
+  sagas: withDefault(
+    kind.checked<readonly Type[]>((value) => Array.isArray(value), 'give an array of classes of sagas'),
+    [],
+  ),
+} satisfies OptionTable<ReadSagasOptions>;
 
 /** The text of a file, and the path that messages name, whose folder relative paths are relative to. */
 export interface SagaSource {
@@ -126,15 +151,14 @@ async function pathsOf(written: readonly string[], problems: DeclaredSagaProblem
  */
 export async function declareSources(
   sources: readonly SagaSource[],
-  {
-    environment = process.env,
-    checkEnvironment = true,
-    findMethod = outsideOfNest,
-    sagas = [],
-    network,
-  }: ReadSagasOptions = {},
+  options: ReadSagasOptions = {},
   problems: DeclaredSagaProblem[] = [],
 ): Promise<DeclaredSaga[]> {
+  const { environment, checkEnvironment, findMethod, sagas, network } = withoutProblems(
+    'declared sagas',
+    SagaConfigurationError,
+    (report) => reportedOptions(READ_OPTIONS, options, report),
+  );
   const packages = await loadPackages();
   const { undici, opentelemetry } = packages;
   const connections = new HttpConnections(undici, opentelemetry, Network.of(network), environment);
@@ -191,9 +215,6 @@ function checkLinks(types: readonly Type[]): void {
   const problems = linkSubSagas(types.map((type) => ({ type, graph: buildSagaGraph(type) })));
   if (problems.length > 0) throw new SagaDefinitionError(`${problems.join('. ')}.`);
 }
-
-const outsideOfNest: FindMethod = (name) =>
-  `'${name}' is a method of a provider, which only a Nest application has (SagaModule.forRoot({ declared }))`;
 
 function unreadable(file: string, problem: string, fix: string): DeclaredSagaProblem {
   return { file, line: 1, column: 1, problem, fix };

@@ -1,5 +1,5 @@
 import { type Colour, paint } from './terminal.js';
-import type { TimelineEntry } from 'nestjs-durable-saga';
+import type { TimelineEntry } from 'nestjs-durable-saga/operators';
 import type { Json } from './http-client.js';
 import type { SagaTimeline } from './saga-timeline.js';
 

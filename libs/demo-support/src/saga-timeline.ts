@@ -1,11 +1,5 @@
-import {
-  describeWait,
-  type SagaFailure,
-  type SagaSnapshot,
-  type SagaStatus,
-  type TimelineEntry,
-  timelineOf,
-} from 'nestjs-durable-saga';
+import type { SagaFailure, SagaSnapshot, SagaStatus } from 'nestjs-durable-saga';
+import { describeWait, type TimelineEntry, timelineOf } from 'nestjs-durable-saga/operators';
 
 /** What happened to a saga, oldest first, in words. */
 export interface SagaTimeline {

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type JoinedTransaction, SagaValidationError } from 'nestjs-durable-saga';
+import { SagaValidationError } from 'nestjs-durable-saga';
+import type { JoinedTransaction } from 'nestjs-durable-saga/database';
 import {
   OptionReader,
   type OptionTable,

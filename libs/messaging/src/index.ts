@@ -1,4 +1,5 @@
-export { MessageRefusedError, type OutboxMessage, messagingMigrations } from 'nestjs-durable-saga';
+export { MessageRefusedError, type OutboxMessage } from 'nestjs-durable-saga';
+export { messagingMigrations } from 'nestjs-durable-saga/database';
 export { SagaMessagingModule } from './messaging.module.js';
 export type {
   InboxOptions,

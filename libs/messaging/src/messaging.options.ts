@@ -1,12 +1,8 @@
 import { ConfigurableModuleBuilder } from '@nestjs/common';
-import {
-  type Duration,
-  type PayloadCodec,
-  type RetryPolicy,
-  SagaConfigurationError,
-  type SagaDatabase,
-  type ShardDatabase,
-} from 'nestjs-durable-saga';
+import { type Duration, type RetryPolicy, SagaConfigurationError } from 'nestjs-durable-saga';
+import type { ShardDatabase } from 'nestjs-durable-saga/database';
+import type { PayloadCodec } from 'nestjs-durable-saga/encryption';
+import type { SagaDatabase } from 'nestjs-durable-saga/database';
 import {
   DEFAULT_SCHEMA,
   type Kind,

@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleInit, Optional } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { type PayloadCodec, SagaConfigurationError, type SagaModuleOptions } from 'nestjs-durable-saga';
+import { SagaConfigurationError, type SagaModuleOptions } from 'nestjs-durable-saga';
+import type { PayloadCodec } from 'nestjs-durable-saga/encryption';
 import { inOwnContext } from 'nestjs-durable-saga/internal';
 import {
   ApplicationLifeCycle,

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { type Duration, SagaOperations, type SagaStats } from 'nestjs-durable-saga';
+import { type Duration, SagaOperations } from 'nestjs-durable-saga';
+import type { SagaStats } from 'nestjs-durable-saga/operators';
 import {
   LONGEST_TIMER,
   type OptionTable,

@@ -1,5 +1,5 @@
 import type { Attributes, BatchObservableResult, Meter, Observable } from '@opentelemetry/api';
-import type { SagaStats } from 'nestjs-durable-saga';
+import type { SagaStats } from 'nestjs-durable-saga/operators';
 import { type EngineLog, needsOperator, serializeError } from 'nestjs-durable-saga/internal';
 import { ATTRIBUTE } from './saga-attributes.js';
 import { gaugesOf } from './saga-metrics.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AesGcmCodec } from '../../../libs/saga/src/index.js';
+import { AesGcmCodec } from '../../../libs/saga/src/encryption.js';
 
 /** Node finds the package from here. */
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
@@ -19,7 +19,7 @@ export class CodecFile {
       this.folder = await mkdtemp(join(DIST, 'cli-'));
       await writeFile(
         this.path,
-        `import { AesGcmCodec } from 'nestjs-durable-saga';
+        `import { AesGcmCodec } from 'nestjs-durable-saga/encryption';
          export default async () =>
            new AesGcmCodec({ keys: { k: Buffer.from('${this.key.toString('base64')}', 'base64') }, current: 'k' });`,
       );

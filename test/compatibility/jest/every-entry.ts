@@ -6,6 +6,10 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import * as root from 'nestjs-durable-saga';
 import * as admin from 'nestjs-durable-saga-admin';
 import * as declared from 'nestjs-durable-saga-declared';
+import * as database from 'nestjs-durable-saga/database';
+import * as diagram from 'nestjs-durable-saga/diagram';
+import * as encryption from 'nestjs-durable-saga/encryption';
+import * as operators from 'nestjs-durable-saga/operators';
 import * as drizzle from 'nestjs-durable-saga/drizzle';
 import * as knex from 'nestjs-durable-saga/knex';
 import * as kysely from 'nestjs-durable-saga/kysely';
@@ -41,6 +45,10 @@ const manifest = JSON.parse(readFileSync('node_modules/nestjs-durable-saga/packa
 };
 const ENTRIES: Record<string, object> = {
   '.': root,
+  './database': database,
+  './diagram': diagram,
+  './encryption': encryption,
+  './operators': operators,
   './drizzle': drizzle,
   './knex': knex,
   './kysely': kysely,

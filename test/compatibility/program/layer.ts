@@ -1,5 +1,5 @@
 import type { ModuleMetadata } from '@nestjs/common';
-import type { SagaDatabase } from 'nestjs-durable-saga';
+import type { SagaDatabase } from 'nestjs-durable-saga/database';
 
 /** A database layer as an application has it, over a database with the table `booking (what text)`. */
 export interface Layer<Tx> {

@@ -1,5 +1,5 @@
 import type { ModuleMetadata } from '@nestjs/common';
-import type { SagaDatabase } from '../../../libs/saga/src/index.js';
+import type { SagaDatabase } from '../../../libs/saga/src/database.js';
 
 /** A database layer as an application has it, over one database with the table `effect (what text)`. */
 export interface Layer<Tx extends object = object> {

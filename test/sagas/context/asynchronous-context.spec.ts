@@ -11,7 +11,6 @@ import {
   Approval,
   type CompensationContext,
   OnSagaEvent,
-  type PayloadCodec,
   type ProbeAnswer,
   RemoteStep,
   Saga,
@@ -24,6 +23,7 @@ import {
   UnknownOutcomeError,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
+import type { PayloadCodec } from '../../../libs/saga/src/encryption.js';
 import { OBSERVED_EVENTS } from '../../../libs/saga/src/definition/types/observed-event.js';
 import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';

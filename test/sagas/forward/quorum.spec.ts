@@ -1,13 +1,13 @@
 import {
-  analyzeSaga,
   Approval,
   type ApprovalDecision,
-  describeWait,
   Saga,
   SagaStateError,
   Step,
   type StepContext,
 } from '../../../libs/saga/src/index.js';
+import { analyzeSaga } from '../../../libs/saga/src/diagram.js';
+import { describeWait } from '../../../libs/saga/src/operators.js';
 import { SagaTest } from '../../../libs/saga/src/testing/index.js';
 import { Gate, until } from '../../support/gate.js';
 import { type TestApp, TestApps } from '../../support/test-app.js';

@@ -1,12 +1,12 @@
 import { Logger } from '@nestjs/common';
 import {
-  AesGcmCodec,
   type CompensationContext,
   Saga,
   type SagaModuleOptions,
   Step,
   type StepContext,
 } from '../../../libs/saga/src/index.js';
+import { AesGcmCodec } from '../../../libs/saga/src/encryption.js';
 import { TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { approvalSignal } from '../../../libs/saga/src/definition/graph/saga-graph.js';
 import {
-  AesGcmCodec,
   Approval,
   type ApprovalDecision,
   Saga,
@@ -13,6 +12,7 @@ import {
   type StepContext,
   StepRejectedError,
 } from '../../../libs/saga/src/index.js';
+import { AesGcmCodec } from '../../../libs/saga/src/encryption.js';
 import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
 

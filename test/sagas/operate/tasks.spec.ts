@@ -1,5 +1,6 @@
 import { Approval, Saga, SagaValidationError, Step, WaitFor } from '../../../libs/saga/src/index.js';
-import type { SagaService, TaskFilter } from '../../../libs/saga/src/index.js';
+import type { SagaService } from '../../../libs/saga/src/index.js';
+import type { TaskFilter } from '../../../libs/saga/src/operators.js';
 import { Gate, until } from '../../support/gate.js';
 import { type TestApp, TestApps } from '../../support/test-app.js';
 

@@ -4,12 +4,12 @@ import { DataSource } from 'typeorm';
 import {
   Saga,
   SagaConfigurationError,
-  sagaMigrations,
   type SagaModuleOptions,
   Step,
   type StepContext,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
+import { sagaMigrations } from '../../../libs/saga/src/database.js';
 import { idOf, PartitionedTables, upkeep } from '../../support/partitioned-tables.js';
 import { TestApps } from '../../support/test-app.js';
 

@@ -6,7 +6,6 @@ import {
   Approval,
   type CompensationContext,
   Saga,
-  SAGA_CLEANUP_INTERVAL,
   type SagaModuleOptions,
   SagaNotFoundError,
   SagaValidationError,
@@ -16,6 +15,7 @@ import {
   SubSaga,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
+import { SAGA_CLEANUP_INTERVAL } from '../../../libs/saga/src/operators.js';
 import { finishedIndexSql } from '../../../libs/saga/src/store/postgres/schema/finished-index.sql.js';
 import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';

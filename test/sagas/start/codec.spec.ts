@@ -1,11 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import {
-  AesGcmCodec,
   Approval,
   type ApprovalDecision,
   type CompensationContext,
-  type PayloadCodec,
   Saga,
   SagaConfigurationError,
   SagaConflictError,
@@ -16,6 +14,7 @@ import {
   SubSaga,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
+import { AesGcmCodec, type PayloadCodec } from '../../../libs/saga/src/encryption.js';
 import { Outbox, SagaMessagingModule } from '../../../libs/messaging/src/index.js';
 import { MemoryBroker } from '../../messaging/support/memory-broker.js';
 import { until } from '../../support/gate.js';

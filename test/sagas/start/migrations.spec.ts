@@ -1,11 +1,6 @@
 import { DataSource } from 'typeorm';
-import {
-  Saga,
-  SagaConfigurationError,
-  sagaMigrations,
-  type SagaModuleOptions,
-  Step,
-} from '../../../libs/saga/src/index.js';
+import { Saga, SagaConfigurationError, type SagaModuleOptions, Step } from '../../../libs/saga/src/index.js';
+import { sagaMigrations } from '../../../libs/saga/src/database.js';
 import { createSagaTables } from '../../../libs/saga/src/store/postgres/schema/create-saga-tables.js';
 import { migrationOf } from '../../../libs/saga/src/store/postgres/schema/saga-migrations.js';
 import { SAGA_NEEDS, type SagaMigration } from '../../../libs/saga/src/store/postgres/setup/needs.js';

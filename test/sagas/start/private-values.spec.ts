@@ -3,10 +3,8 @@ import { inspect } from 'node:util';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import {
-  AesGcmCodec,
   Approval,
   type CompensationContext,
-  type OperatorOptions,
   Saga,
   type SagaOperations,
   type SagaSchedules,
@@ -18,6 +16,8 @@ import {
   UnknownOutcomeError,
   WaitFor,
 } from '../../../libs/saga/src/index.js';
+import { AesGcmCodec } from '../../../libs/saga/src/encryption.js';
+import type { OperatorOptions } from '../../../libs/saga/src/operators.js';
 import { Outbox, SagaMessagingModule } from '../../../libs/messaging/src/index.js';
 import { SagaTelemetryModule } from '../../../libs/telemetry/src/index.js';
 import { CollectedMetrics } from '../../telemetry/support/collected-metrics.js';

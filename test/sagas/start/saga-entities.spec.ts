@@ -3,16 +3,14 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Column, Entity, EntitySchema, PrimaryColumn, Repository } from 'typeorm';
 import {
-  AesGcmCodec,
   Saga,
-  SagaInstance,
   type SagaModuleOptions,
   type SagaService,
-  SagaStep,
-  sagaEntities,
   Step,
   type StepContext,
 } from '../../../libs/saga/src/index.js';
+import { AesGcmCodec } from '../../../libs/saga/src/encryption.js';
+import { SagaInstance, SagaStep, sagaEntities } from '../../../libs/saga/src/database.js';
 import { TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();

@@ -1,4 +1,5 @@
-import { Saga, SagaInstance, SagaStep, sagaEntities, Step } from '../../../libs/saga/src/index.js';
+import { Saga, Step } from '../../../libs/saga/src/index.js';
+import { SagaInstance, SagaStep, sagaEntities } from '../../../libs/saga/src/database.js';
 import { SAGA_ROW } from '../../../libs/saga/src/store/postgres/schema/saga-row.js';
 import {
   errorsOfJson,

@@ -1,12 +1,12 @@
 import type { Type } from '@nestjs/common';
 import {
-  describeSaga,
   Saga,
   SagaDriftError,
   type SagaModuleOptions,
   Step,
   type StepContext,
 } from '../../../libs/saga/src/index.js';
+import { describeSaga } from '../../../libs/saga/src/diagram.js';
 import { until } from '../../support/gate.js';
 import { journal, Journalled } from '../../support/journalled.js';
 import { sagaHereOn } from '../../cli/support/saga-here.js';

@@ -1,12 +1,12 @@
 import {
   type CompensationContext,
-  type LostAttemptSnapshot,
   Saga,
   type SagaSnapshot,
   Step,
   type StepContext,
   StepRejectedError,
 } from '../../../libs/saga/src/index.js';
+import type { LostAttemptSnapshot } from '../../../libs/saga/src/operators.js';
 import { sagaHereOn } from '../../cli/support/saga-here.js';
 import { Gate, until } from '../../support/gate.js';
 import { journal, Journalled } from '../../support/journalled.js';

@@ -3,11 +3,11 @@ import { Interval, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
 import {
   type CompensationContext,
   Saga,
-  SAGA_POLL_INTERVAL,
   SagaService,
   Step,
   type StepContext,
 } from '../../../libs/saga/src/index.js';
+import { SAGA_POLL_INTERVAL } from '../../../libs/saga/src/operators.js';
 import { aborted, Gate, pause, until } from '../../support/gate.js';
 import { StatementLog } from '../../support/statement-log.js';
 import { TestApps } from '../../support/test-app.js';

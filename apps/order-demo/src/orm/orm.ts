@@ -1,4 +1,4 @@
-import type { SagaDatabase } from 'nestjs-durable-saga';
+import type { SagaDatabase } from 'nestjs-durable-saga/database';
 import type { PlaceOrderDto } from '../orders/place-order.dto.js';
 import type { OrderStatus } from '../orders/order.entity.js';
 

@@ -1,5 +1,6 @@
 import { Body, Post, Req } from '@nestjs/common';
-import { type BulkOptions, type BulkResult, type SagaFilter, SagaValidationError } from 'nestjs-durable-saga';
+import { type SagaFilter, SagaValidationError } from 'nestjs-durable-saga';
+import type { BulkOptions, BulkResult } from 'nestjs-durable-saga/operators';
 import { BULK_ACTIONS, shown, withoutUndefined } from 'nestjs-durable-saga/internal';
 import { askedAction } from '../admin-access.js';
 import { BULK_FIELDS, BULK_FILTERS, BulkAnswerDto, BulkDto, MOST_SAGAS } from '../dto/action.dto.js';

@@ -1,5 +1,5 @@
 import { Get, Inject, Query, Req } from '@nestjs/common';
-import type { SagaStats } from 'nestjs-durable-saga';
+import type { SagaStats } from 'nestjs-durable-saga/operators';
 import { dto, field } from '../api-docs.js';
 import { AdminController, Route } from '../route.js';
 import { DefinitionDto, RatesDto, StatsDto } from '../dto/figures.dto.js';

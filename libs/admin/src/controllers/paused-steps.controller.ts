@@ -1,5 +1,6 @@
 import { Body, Get, Param, Post, Query, Req } from '@nestjs/common';
-import type { Page, PausedStep } from 'nestjs-durable-saga';
+import type { Page } from 'nestjs-durable-saga';
+import type { PausedStep } from 'nestjs-durable-saga/operators';
 import { withoutUndefined } from 'nestjs-durable-saga/internal';
 import { askedAction } from '../admin-access.js';
 import { dto, field } from '../api-docs.js';

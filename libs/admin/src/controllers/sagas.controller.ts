@@ -1,6 +1,7 @@
 import { Get, Inject, Param, Query, Req, Sse, UseGuards } from '@nestjs/common';
 import type { Observable } from 'rxjs';
-import type { Page, RollbackPlan } from 'nestjs-durable-saga';
+import type { Page } from 'nestjs-durable-saga';
+import type { RollbackPlan } from 'nestjs-durable-saga/operators';
 import { MayLook } from '../may-look.guard.js';
 import { AdminController, Route } from '../route.js';
 import { DrawingDto, HistoryEntryDto, RollbackPlanDto, SagaDto, SagaPageDto } from '../dto/saga.dto.js';

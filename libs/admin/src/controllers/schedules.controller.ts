@@ -1,5 +1,6 @@
 import { Body, Get, Param, Post, Req } from '@nestjs/common';
-import { SagaNotFoundError, type ScheduleStatus } from 'nestjs-durable-saga';
+import { SagaNotFoundError } from 'nestjs-durable-saga';
+import type { ScheduleStatus } from 'nestjs-durable-saga/operators';
 import { isKey, shown, withoutUndefined } from 'nestjs-durable-saga/internal';
 import { askedAction } from '../admin-access.js';
 import type { OperatorAction } from '../admin.options.js';

@@ -1,5 +1,6 @@
 import { Get, Query, Req } from '@nestjs/common';
-import type { ApprovalTask, Page, TaskApproval } from 'nestjs-durable-saga';
+import type { Page } from 'nestjs-durable-saga';
+import type { ApprovalTask, TaskApproval } from 'nestjs-durable-saga/operators';
 import { DECISION_CALLS, type DecisionCall } from 'nestjs-durable-saga/internal';
 import { dto, field } from '../api-docs.js';
 import { AdminController, Route } from '../route.js';

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { BulkResult } from 'nestjs-durable-saga';
+import type { BulkResult } from 'nestjs-durable-saga/operators';
 import {
   BULK_ACTIONS,
   type CallName,

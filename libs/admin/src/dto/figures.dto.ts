@@ -1,4 +1,4 @@
-import type { SagaStats } from 'nestjs-durable-saga';
+import type { SagaStats } from 'nestjs-durable-saga/operators';
 import type { SagaRate, StepRate } from 'nestjs-durable-saga/internal/runtime';
 import { dto, field } from '../api-docs.js';
 import type { AdminDefinition } from '../saga-drawing.js';

@@ -1,12 +1,5 @@
-import type {
-  AttemptError,
-  LostAttemptSnapshot,
-  Page,
-  ProgressSnapshot,
-  RollbackPlan,
-  StepSnapshot,
-  TimelineEntry,
-} from 'nestjs-durable-saga';
+import type { AttemptError, Page, ProgressSnapshot, StepSnapshot } from 'nestjs-durable-saga';
+import type { LostAttemptSnapshot, RollbackPlan, TimelineEntry } from 'nestjs-durable-saga/operators';
 import { type AllowedCall, SAGA_STATUSES, STEP_STATUSES } from 'nestjs-durable-saga/internal';
 import { dto, field, type FieldsOf } from '../api-docs.js';
 import type { SagaDrawing } from '../saga-drawing.js';

@@ -1,4 +1,4 @@
-import type { SagaDescription } from 'nestjs-durable-saga';
+import type { SagaDescription } from 'nestjs-durable-saga/diagram';
 import { mermaidOf, nearestName, sagaLabel } from 'nestjs-durable-saga/internal';
 import {
   type Command,

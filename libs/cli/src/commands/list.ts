@@ -1,4 +1,5 @@
-import type { ApprovalTask, Page, SagaFilter, SagaSummary } from 'nestjs-durable-saga';
+import type { Page, SagaFilter, SagaSummary } from 'nestjs-durable-saga';
+import type { ApprovalTask } from 'nestjs-durable-saga/operators';
 import { PAGE_SIZE, fromNow, oneLine, withoutUndefined } from 'nestjs-durable-saga/internal';
 import { type CommandAnswer, option, shows, UsageError } from '../command.js';
 import { sagaCommand } from '../session.js';

@@ -1,4 +1,4 @@
-import type { Partitions } from 'nestjs-durable-saga';
+import type { Partitions } from 'nestjs-durable-saga/database';
 import {
   type CommandAnswer,
   command,

@@ -1,4 +1,5 @@
-import type { BulkAction, OperatorOptions, SagaTarget } from 'nestjs-durable-saga';
+import type { SagaTarget } from 'nestjs-durable-saga';
+import type { BulkAction, OperatorOptions } from 'nestjs-durable-saga/operators';
 import {
   CALL_NAMES,
   type CallName,

@@ -1,4 +1,5 @@
-import type { HistoryEntry, SagaSnapshot } from 'nestjs-durable-saga';
+import type { SagaSnapshot } from 'nestjs-durable-saga';
+import type { HistoryEntry } from 'nestjs-durable-saga/operators';
 import { type SagaGraph, describeOperation, withoutGiven } from 'nestjs-durable-saga/internal';
 import { option, shows } from '../command.js';
 import { followSaga } from '../follow-saga.js';

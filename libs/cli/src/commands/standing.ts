@@ -1,4 +1,4 @@
-import type { OperatorOptions, PausedStep, ScheduleStatus } from 'nestjs-durable-saga';
+import type { OperatorOptions, PausedStep, ScheduleStatus } from 'nestjs-durable-saga/operators';
 import { fromNow, oneLine } from 'nestjs-durable-saga/internal';
 import { type CommandAnswer, type Command, did, option, shows } from '../command.js';
 import { WHO_OPTIONS, whoOf } from '../operator.js';

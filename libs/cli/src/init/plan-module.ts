@@ -148,7 +148,8 @@ function databaseImports(app: NestApp, target: Target): ModuleImport[] {
   if (hasSagaModule(app) || connection === 'by the application') return [];
   const file = fromRoot(app, target, DATABASE_FOLDER, DATABASE_MODULE);
   const needs = [
-    ...[{ ...saga, name: 'SagaDatabase', isType: true as const }, saga],
+    { name: 'SagaDatabase', from: 'nestjs-durable-saga/database', isType: true as const },
+    saga,
     ...['DatabaseModule', 'SAGA_DATABASE'].map((name) => ({ name, from: file })),
   ];
   return [{ expression: SAGA_MODULE_OF_DATABASE, needs }];

@@ -1,4 +1,4 @@
-import type { RollbackPlan, RollbackPlanStep } from 'nestjs-durable-saga';
+import type { RollbackPlan, RollbackPlanStep } from 'nestjs-durable-saga/operators';
 
 /** Returns the lines of a rollback plan. */
 export function rollbackLines(plan: RollbackPlan): string[] {

@@ -1,10 +1,5 @@
-import type {
-  HistoryEntry,
-  LostAttemptSnapshot,
-  SagaSnapshot,
-  StepSnapshot,
-  TimelineEntry,
-} from 'nestjs-durable-saga';
+import type { SagaSnapshot, StepSnapshot } from 'nestjs-durable-saga';
+import type { HistoryEntry, LostAttemptSnapshot, TimelineEntry } from 'nestjs-durable-saga/operators';
 import {
   describeWait,
   durationText,

@@ -1,5 +1,5 @@
 import { problemsIn, testOf, withSteps } from '../../../../test/fixtures/declared-saga.js';
-import { describeSaga } from '../../../saga/src/index.js';
+import { describeSaga } from '../../../saga/src/diagram.js';
 import { declareSaga } from '../index.js';
 
 const declared = (...steps: string[]) => declareSaga(withSteps(...steps));

@@ -1,7 +1,6 @@
 import { testOf, withSteps } from '../../../../test/fixtures/declared-saga.js';
 import {
   Approval,
-  describeSaga,
   RemoteStep,
   Saga,
   type StepContext,
@@ -9,6 +8,7 @@ import {
   SubSaga,
   WaitFor,
 } from '../../../saga/src/index.js';
+import { describeSaga } from '../../../saga/src/diagram.js';
 import { declareSaga } from '../index.js';
 
 const SHIP = `

@@ -1,7 +1,8 @@
 import 'reflect-metadata';
 import { type INestApplication, type LoggerService, Module, type ModuleMetadata } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { type Duration, type SagaDatabase, SagaModule } from 'nestjs-durable-saga';
+import { type Duration, SagaModule } from 'nestjs-durable-saga';
+import type { SagaDatabase } from 'nestjs-durable-saga/database';
 import { SagaAdminModule } from 'nestjs-durable-saga-admin';
 import { PendingCount, withoutUndefined } from 'nestjs-durable-saga/internal';
 import { SagaRuntime } from 'nestjs-durable-saga/internal/runtime';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
-import type { SagaDatabase } from 'nestjs-durable-saga';
+import type { SagaDatabase } from 'nestjs-durable-saga/database';
 import { type EngineLog, wakeupChannel } from 'nestjs-durable-saga/internal';
 import {
   type Coder,

@@ -1,9 +1,5 @@
-import type {
-  JoinedTransaction,
-  SagaDatabase,
-  SagaShardUnavailableError,
-  TransactionOpener,
-} from 'nestjs-durable-saga';
+import type { SagaShardUnavailableError } from 'nestjs-durable-saga';
+import type { JoinedTransaction, SagaDatabase, TransactionOpener } from 'nestjs-durable-saga/database';
 import { MessagingDatabase, type MessagingParts } from './messaging-database.js';
 
 /** The answers of databases, and an error for each one that cannot be reached. */

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { SagaDatabase } from 'nestjs-durable-saga';
+import type { SagaDatabase } from 'nestjs-durable-saga/database';
 import type { StoredShard } from 'nestjs-durable-saga/internal';
 import {
   type EngineSql,

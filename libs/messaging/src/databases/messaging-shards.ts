@@ -1,9 +1,5 @@
-import {
-  type JoinedTransaction,
-  SagaShardUnavailableError,
-  SagaTransactionError,
-  type TransactionOpener,
-} from 'nestjs-durable-saga';
+import { SagaShardUnavailableError, SagaTransactionError } from 'nestjs-durable-saga';
+import type { JoinedTransaction, TransactionOpener } from 'nestjs-durable-saga/database';
 import { serializeError } from 'nestjs-durable-saga/internal';
 import {
   type ShardPlace,

@@ -1,4 +1,5 @@
-import { type JoinedTransaction, MessageRefusedError } from 'nestjs-durable-saga';
+import { MessageRefusedError } from 'nestjs-durable-saga';
+import type { JoinedTransaction } from 'nestjs-durable-saga/database';
 import type { OutgoingMessage } from 'nestjs-durable-saga/internal';
 import {
   type Coder,

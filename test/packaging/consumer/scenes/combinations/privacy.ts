@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { AesGcmCodec, Saga, Step } from 'nestjs-durable-saga';
+import { Saga, Step } from 'nestjs-durable-saga';
+import { AesGcmCodec } from 'nestjs-durable-saga/encryption';
 import { open, ownSchema, sql } from './app.js';
 import { eventually } from '../eventually.js';
 
