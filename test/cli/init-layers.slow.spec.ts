@@ -88,8 +88,9 @@ describe('saga init', () => {
     expect(await app.files()).not.toHaveProperty([DATABASE_MODULE]);
     expect(out).toMatch(/to do .*SagaModule was left out: the sources connect Drizzle/);
     expect(out).toMatch(
-      /import \{ drizzleDatabase \} from 'nestjs-durable-saga\/drizzle';\n {2}SagaModule\.forRoot\(\{ database: drizzleDatabase\(db\) \}\)/,
+      /import \{ drizzleDatabase \} from 'nestjs-durable-saga\/drizzle';\n {2}SagaModule\.forRootAsync\(\{/,
     );
+    expect(out).toContain('useFactory: (db) => ({ database: drizzleDatabase(db) })');
   });
 
   test('asks for the layer if package.json has several', async () => {

@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { FOREIGN, tryForeign } from './foreign.mjs';
 import { Installations, packPackages } from './installation.mjs';
 import { LAYOUTS } from './layouts.mjs';
+import { BESIDE_OTHERS } from './other-versions.mjs';
 import { Projects } from './projects.mjs';
 import { tableOf } from './report.mjs';
 import { QUICK, ROWS } from './rows.mjs';
@@ -29,7 +30,7 @@ const { values } = parseArgs({
     report: { type: 'string' },
   },
 });
-const ALL = [...ROWS, ...FOREIGN, ...LAYOUTS];
+const ALL = [...ROWS, ...FOREIGN, ...LAYOUTS, ...BESIDE_OTHERS];
 const rows = ALL.filter(
   ({ name }) =>
     (!values.only || values.only.split(',').some((part) => name.includes(part))) &&

@@ -44,18 +44,17 @@ const BROKER = { aedes: '1.2.0', mqtt: '5.16.0' };
 export const SETS = {
   'nest11-lowest': {
     ...{ '@nestjs/common': '11.0.0', '@nestjs/core': '11.0.0' },
-    ...{ '@nestjs/typeorm': '11.0.0', typeorm: '0.3.20', pg: '8.5.1', rxjs: '7.2.0' },
+    ...{ '@nestjs/typeorm': '11.0.0', typeorm: '0.3.17', pg: '8.5.1', rxjs: '7.2.0' },
     ...{ 'reflect-metadata': '0.2.0', typescript: '5.8.2', ...AT_HAND },
   },
   'nest11-lowest-entries': {
     ...{ '@nestjs/common': '11.0.1', '@nestjs/core': '11.0.1', '@nestjs/schedule': '6.0.0' },
-    ...{ '@nestjs/typeorm': '11.0.0', typeorm: '0.3.20', pg: '8.5.1', rxjs: '7.2.0' },
+    ...{ '@nestjs/typeorm': '11.0.0', typeorm: '0.3.17', pg: '8.5.1', rxjs: '7.2.0' },
     ...{ '@nestjs/microservices': '11.0.1', '@nestjs/platform-express': '11.0.1' },
     ...{ '@nestjs/swagger': '11.0.0', '@nestjs/terminus': '11.0.0', '@opentelemetry/api': '1.9.0' },
     // The types of 0.14.0 name what those of later validators have no more.
     ...{ 'class-validator': '0.14.0', '@types/validator': '13.7.10', 'class-transformer': '0.5.0' },
     ...{ ajv: '8.13.0', jsonata: '2.2.0', undici: '7.0.0', yaml: '2.4.0' },
-    ...{ 'drizzle-orm': '0.45.0', knex: '3.1.0', kysely: '0.28.0' },
     ...{ 'reflect-metadata': '0.2.0', typescript: '5.8.2', ...AT_HAND, ...BROKER },
   },
   nest11: {
@@ -68,13 +67,13 @@ export const SETS = {
   /** Database layers without TypeORM, of the lowest versions. To add a layer: its version in both of these sets. */
   'nest11-layers': {
     ...{ '@nestjs/common': '11.2.10', '@nestjs/core': '11.2.10', rxjs: '7.8.2' },
-    ...{ 'drizzle-orm': '0.45.0', knex: '3.1.0', kysely: '0.28.0' },
+    ...{ 'drizzle-orm': '0.36.0', knex: '2.0.0', kysely: '0.27.0' },
     // The lowest that @prisma/adapter-pg lets in: its Pool has to be that of the application.
     pg: '8.16.3',
     postgres: '3.4.9',
-    ...{ '@mikro-orm/core': '6.6.16', '@mikro-orm/postgresql': '6.6.16' },
-    ...{ '@prisma/client': '7.10.0', '@prisma/adapter-pg': '7.10.0' },
-    ...{ 'reflect-metadata': '0.2.2', typescript: '5.8.2', ...AT_HAND },
+    ...{ '@mikro-orm/core': '6.1.0', '@mikro-orm/postgresql': '6.1.0' },
+    ...{ '@prisma/client': '7.3.0', '@prisma/adapter-pg': '7.3.0' },
+    ...{ 'reflect-metadata': '0.1.12', typescript: '5.8.2', ...AT_HAND },
   },
   'nest12-lowest': {
     ...{ '@nestjs/common': '12.0.1', '@nestjs/core': '12.0.1', '@nestjs/schedule': '12.0.0' },
@@ -83,7 +82,6 @@ export const SETS = {
     ...{ '@nestjs/swagger': '12.0.0', '@nestjs/terminus': '12.0.0', '@opentelemetry/api': '1.9.0' },
     ...{ 'class-validator': '0.15.1', 'class-transformer': '0.5.1' },
     ...{ ajv: '8.13.0', jsonata: '2.2.0', undici: '8.0.0', yaml: '2.4.0' },
-    ...{ 'drizzle-orm': '0.45.0', knex: '3.1.0', kysely: '0.29.0' },
     ...{ 'reflect-metadata': '0.2.0', typescript: '5.9.3', ...AT_HAND, ...BROKER },
   },
   nest12: {
@@ -105,7 +103,7 @@ export const SETS = {
     ...{ '@nestjs/common': '12.5.1', '@nestjs/core': '12.5.1', rxjs: '7.8.2' },
     ...{ 'drizzle-orm': '0.45.4', knex: '3.3.0', kysely: '0.29.9', pg: '8.23.1', postgres: '3.4.9' },
     // The lowest of MikroORM 7, which the set above does not try.
-    ...{ '@mikro-orm/core': '7.2.1', '@mikro-orm/postgresql': '7.2.1' },
+    ...{ '@mikro-orm/core': '7.2.0', '@mikro-orm/postgresql': '7.2.0' },
     ...{ '@prisma/client': '7.10.0', '@prisma/adapter-pg': '7.10.0' },
     ...{ 'reflect-metadata': '0.2.2', typescript: '6.0.2', ...AT_HAND },
   },

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LAYER_PACKAGES } from '../../libs/saga/src/store/postgres/connection/layer-versions.js';
+import { OTHER_VERSIONS } from './other-versions.mjs';
 import { FITTING, NODES, QUICK, type Row, ROWS, SERVERS, SETS } from './rows.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -29,7 +31,14 @@ const UNTRIED = [
   ...['@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics'],
 ];
 
-const ranges: Record<string, string> = { ...peerDependencies, ...FITTING };
+/** The lowest versions of database layers, in the form of ranges. */
+const layers = Object.fromEntries(
+  Object.entries(LAYER_PACKAGES).map(([name, { lowest }]) => [
+    name,
+    lowest.map(({ version }) => version).join(' || '),
+  ]),
+);
+const ranges: Record<string, string> = { ...peerDependencies, ...layers, ...FITTING };
 
 describe('the compatibility matrix', () => {
   test.each(Object.keys(ranges).filter((name) => !UNTRIED.includes(name)))(
@@ -40,6 +49,15 @@ describe('the compatibility matrix', () => {
         const lowest = range.replace('^', '');
         expect(tried).toContain(LOWEST_THAT_CAN_BE_INSTALLED[`${name}@${lowest}`] ?? lowest);
       }
+    },
+  );
+
+  test.each(Object.keys(layers))(
+    'any version of %s can be installed beside the library, and the page names the lowest that works',
+    (name) => {
+      expect(peerDependencies[name]).toBe('*');
+      for (const { version } of LAYER_PACKAGES[name as keyof typeof LAYER_PACKAGES].lowest)
+        expect(supported(name)).toContain(version.replace(/\.0$/, ''));
     },
   );
 
@@ -70,7 +88,9 @@ describe('the compatibility matrix', () => {
     for (const key of ['postgres', 'format'] as const)
       expect(valuesOf(quick, key)).toEqual(valuesOf(ROWS, key));
     const typeormOf = ({ set }: Row) => SETS[set]!.typeorm;
-    expect(quick.map(typeormOf)).toEqual(expect.arrayContaining(['0.3.20', SETS.nest12!.typeorm, undefined]));
+    expect(quick.map(typeormOf)).toEqual(
+      expect.arrayContaining([layers.typeorm, SETS.nest12!.typeorm, undefined]),
+    );
   });
 
   test('is what docs/compatibility.md shows', () => {
@@ -80,7 +100,31 @@ describe('the compatibility matrix', () => {
       .map((line) => line.replace(/ +/g, ' ').trim());
     expect(page).toEqual(ROWS.map(lineOf));
   });
+
+  test('shows on docs/compatibility.md what the library is installed beside, and what it refuses at an import', () => {
+    const page = read('docs/compatibility.md')
+      .split('\n')
+      .flatMap(
+        (line) =>
+          /^\| `(\S+@\d\S*)` +\| (installs and imports|installs; .* says what is missing)/.exec(line) ?? [],
+      )
+      .filter((_, n) => n % 3 > 0);
+    expect(page).toEqual(
+      OTHER_VERSIONS.flatMap(({ installed, entry, refused }) => [
+        installed,
+        refused ? `installs; \`nestjs-durable-saga/${entry}\` says what is missing` : 'installs and imports',
+      ]),
+    );
+  });
 });
+
+/** What the first table of the page has about a package. */
+function supported(name: string): string | undefined {
+  const called = name === 'typeorm' ? 'TypeORM' : `\`${name}\``;
+  return read('docs/compatibility.md')
+    .split('\n')
+    .find((line) => line.startsWith('|') && line.split('|')[1]!.includes(called));
+}
 
 function lineOf({ name, set, node, postgres, format, build, program = 'main', between }: Row): string {
   const { typeorm = 'none', ...versions } = SETS[set]!;

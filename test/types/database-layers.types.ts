@@ -37,12 +37,16 @@ interface Tables {
 }
 type Drizzle = NodePgDatabase<{ order: never }> & { $client: Pool };
 
+/** What the pages of Drizzle and of Nest inject. */
+type InjectedDrizzle = NodePgDatabase<{ order: never }>;
 type DrizzleOverPostgresJs = PostgresJsDatabase<{ order: never }> & { $client: Sql };
 
 declare const layers: {
   prisma: PrismaClient;
   mikroOrm: MikroORM;
   drizzle: Drizzle;
+  injectedDrizzle: InjectedDrizzle;
+  injectedPostgresJs: PostgresJsDatabase<{ order: never }>;
   postgresJs: DrizzleOverPostgresJs;
   kysely: Kysely<Tables>;
   knex: Knex;
@@ -116,6 +120,11 @@ void prismaDatabase(layers.pool);
 // @ts-expect-error -- a client of postgres.js is no database of Drizzle
 void drizzleDatabase(layers.postgresJs.$client);
 void drizzleDatabase(layers.postgresJs, layers.pool);
+void drizzleDatabase(layers.injectedPostgresJs);
+// @ts-expect-error -- a Knex, which has transaction() as well, is no database of Drizzle
+void drizzleDatabase(layers.knex);
+// @ts-expect-error -- its client is of no driver that sagas can use
+void drizzleDatabase(layers.injectedDrizzle as InjectedDrizzle & { $client: { url: string } });
 // @ts-expect-error -- a Kysely is no MikroORM
 void mikroOrmDatabase(layers.kysely);
 // @ts-expect-error -- the adapter of Kysely takes its pool as well
@@ -127,6 +136,7 @@ export const made = {
   prisma: prismaDatabase(layers.prisma),
   mikroOrm: mikroOrmDatabase(layers.mikroOrm),
   drizzle: drizzleDatabase(layers.drizzle),
+  injectedDrizzle: drizzleDatabase(layers.injectedDrizzle),
   postgresJs: drizzleDatabase(layers.postgresJs),
   kysely: kyselyDatabase(layers.kysely, layers.pool),
   knex: knexDatabase(layers.knex),
@@ -138,6 +148,7 @@ export type OfATransaction = [
   Expect<Equal<TransactionOf<Made['prisma']>, PrismaTransaction<PrismaClient>>>,
   Expect<Equal<TransactionOf<Made['mikroOrm']>, MikroORM['em']>>,
   Expect<Equal<TransactionOf<Made['drizzle']>, DrizzleTransaction<Drizzle>>>,
+  Expect<Equal<TransactionOf<Made['injectedDrizzle']>, DrizzleTransaction<Drizzle>>>,
   Expect<Equal<TransactionOf<Made['postgresJs']>, DrizzleTransaction<DrizzleOverPostgresJs>>>,
   Expect<Equal<TransactionOf<Made['kysely']>, Transaction<Tables>>>,
   Expect<Equal<TransactionOf<Made['knex']>, Knex.Transaction>>,

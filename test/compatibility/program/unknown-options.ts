@@ -40,8 +40,8 @@ export async function refusesUnknownOptions(url: string): Promise<void> {
     );
     await refused(
       () => sagas.cancel(id, typed({ expects: { revsion: 0 }, reason: 'a try' })),
-      'revsion',
-      'revision',
+      'expects.revsion',
+      'expects.revision',
     );
     await refused(() => sagas.find(typed({ stauts: 'running' })), 'stauts', 'status');
     const { items } = await sagas.find({ saga: WaitingSaga });

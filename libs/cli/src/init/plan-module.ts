@@ -95,12 +95,17 @@ function manualSteps(app: NestApp, { layer, extension, module: path }: Target): 
   if (!layer.partsOf || connection !== 'by the application') return [];
   const { adapter } = layer.partsOf(app, extension);
   const name = /^\w+/.exec(adapter)![0];
+  const [usesPool, isAsync] = [/\bpool\b/.test(adapter), /\bawait\b/.test(adapter)];
   const lines = [
     ...importLines([
       { name: 'SagaModule', from: 'nestjs-durable-saga' },
       { name, from: `nestjs-durable-saga/${layer.name}` },
     ]),
-    `SagaModule.forRoot({ database: ${adapter} }),  // in imports of @Module(), with your own connections`,
+    'SagaModule.forRootAsync({  // in imports of @Module()',
+    '  imports: [DatabaseModule],  // your module that exports the connection',
+    `  inject: [DATABASE${usesPool ? ', POOL' : ''}],  // its token${usesPool ? ', and that of its pool' : ''}`,
+    `  useFactory: ${isAsync ? 'async ' : ''}(db${usesPool ? ', pool' : ''}) => ({ database: ${adapter} }),`,
+    '}),',
   ];
   const about = `SagaModule was left out: the sources connect ${layer.title}. Give it that database`;
   return [{ kind: 'by-hand', path, about, lines }];

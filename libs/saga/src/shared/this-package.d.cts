@@ -1,2 +1,3 @@
 export const FOLDER: string;
 export function readVersion(): string;
+export const PACKAGE_FOLDERS: readonly string[];

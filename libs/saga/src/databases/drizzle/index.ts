@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { SagaConfigurationError } from '../../errors.js';
+import { requireVersions } from '../../store/postgres/connection/layer-versions.js';
 import { wrongArgument } from '../../store/postgres/connection/name-of-layer.js';
 import { isClient, isPool } from '../../store/postgres/connection/pg-database.js';
 import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
@@ -9,12 +10,19 @@ import { isPostgresJs, type PostgresJsClient } from './postgres-js-client.js';
 import { FIX, PostgresJsDatabase } from './postgres-js-database.js';
 import { poolBeside } from './postgres-js-pool.js';
 
+requireVersions('nestjs-durable-saga/drizzle', ['drizzle-orm', 'pg']);
+
 const ADAPTER = ['drizzleDatabase', 'Drizzle'] as const;
 
-/** A database of `drizzle-orm/node-postgres` or of `drizzle-orm/postgres-js`, as `drizzle()` makes it. */
+/**
+ * A database of `drizzle-orm/node-postgres` or of `drizzle-orm/postgres-js`, as `drizzle()` makes it. The types
+ * `NodePgDatabase<typeof schema>` and `PostgresJsDatabase<typeof schema>`, with which it is injected, do not show its client.
+ */
 export interface DrizzleDatabase {
-  /** The Pool of pg, or the client of postgres.js. */
-  readonly $client: Pool | PostgresJsSql;
+  /** The Pool of pg, or the client of postgres.js. `drizzle()` sets it. */
+  readonly $client?: Pool | PostgresJsSql;
+  /** Makes a subquery for `WITH`. */
+  $with(alias: string, ...rest: never[]): unknown;
   /** Opens a transaction. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the transaction has the type of the application's schema
   transaction(work: (transaction: any) => Promise<unknown>): Promise<unknown>;

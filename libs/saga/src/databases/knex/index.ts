@@ -1,9 +1,12 @@
 import type { Knex } from 'knex';
 import { SagaConfigurationError } from '../../errors.js';
+import { requireVersions } from '../../store/postgres/connection/layer-versions.js';
 import { nameOfLayer } from '../../store/postgres/connection/name-of-layer.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import { LayerDatabase } from '../layer/layer-database.js';
 import { type KnexClient, knexClientOf, KnexPool, requireSettings } from './knex-pool.js';
+
+requireVersions('nestjs-durable-saga/knex', ['knex', 'pg']);
 
 /**
  * The database of an application that uses Knex with the client `pg`:

@@ -1,10 +1,13 @@
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
 import type { Pool } from 'pg';
+import { requireVersions } from '../../store/postgres/connection/layer-versions.js';
 import { wrongArgument } from '../../store/postgres/connection/name-of-layer.js';
 import { isPool } from '../../store/postgres/connection/pg-database.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
 import { clientByMarker } from '../layer/client-by-marker.js';
 import { LayerDatabase } from '../layer/layer-database.js';
+
+requireVersions('nestjs-durable-saga/kysely', ['kysely', 'pg']);
 
 const ADAPTER = ['kyselyDatabase', 'Kysely'] as const;
 

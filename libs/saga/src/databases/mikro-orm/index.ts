@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { SagaConfigurationError } from '../../errors.js';
+import { requireVersions } from '../../store/postgres/connection/layer-versions.js';
 import { wrongArgument } from '../../store/postgres/connection/name-of-layer.js';
 import { isPool } from '../../store/postgres/connection/pg-database.js';
 import type { PgClient, PgPool } from '../../store/postgres/connection/pg-types.js';
@@ -7,6 +8,8 @@ import type { SagaDatabase, TransactionOpener } from '../../store/postgres/conne
 import { type KnexClient, knexClientOf, KnexPool, requireSettings } from '../knex/knex-pool.js';
 import { clientByMarker } from '../layer/client-by-marker.js';
 import { LayerDatabase } from '../layer/layer-database.js';
+
+requireVersions('nestjs-durable-saga/mikro-orm', ['@mikro-orm/postgresql']);
 
 /** An EntityManager of MikroORM 6 or 7, as `orm.em` is one. */
 export interface MikroOrmEntityManager {

@@ -1,7 +1,10 @@
 import type { Pool, PoolClient } from 'pg';
+import { requireVersions } from '../../store/postgres/connection/layer-versions.js';
 import { wrongArgument } from '../../store/postgres/connection/name-of-layer.js';
 import { isPool, PgDatabase } from '../../store/postgres/connection/pg-database.js';
 import type { SagaDatabase } from '../../store/postgres/connection/saga-database.js';
+
+requireVersions('nestjs-durable-saga/pg', ['pg']);
 
 /**
  * The database of an application that uses pg itself: `SagaModule.forRoot({ database: pgDatabase(pool) })`. Sagas borrow

@@ -1,10 +1,13 @@
 import type { Pool } from 'pg';
 import { SagaConfigurationError } from '../../errors.js';
+import { requireVersions } from '../../store/postgres/connection/layer-versions.js';
 import { wrongArgument } from '../../store/postgres/connection/name-of-layer.js';
 import { isPool } from '../../store/postgres/connection/pg-database.js';
 import type { SagaDatabase, TransactionOpener } from '../../store/postgres/connection/saga-database.js';
 import { clientByMarker } from '../layer/client-by-marker.js';
 import { LayerDatabase } from '../layer/layer-database.js';
+
+requireVersions('nestjs-durable-saga/prisma', ['@prisma/adapter-pg']);
 
 /** A PrismaClient, as `prisma generate` makes it. */
 export interface PrismaDatabaseClient {
@@ -61,7 +64,7 @@ export function prismaDatabase<Client extends PrismaDatabaseClient>(
     fix: 'Give the transaction of prisma.$transaction(async (tx) => …).',
     open: openerOf(prisma) as TransactionOpener<PrismaTransaction<Client> & PrismaDatabaseClient>,
     isTransaction: (given): given is PrismaTransaction<Client> & PrismaDatabaseClient =>
-      isPrisma(given) && !('$connect' in given),
+      '$queryRawUnsafe' in given && !('$connect' in given),
     clientOf: (transaction) => clientByMarker('Prisma', own, (text) => select(transaction, text)),
   });
 }

@@ -1,17 +1,22 @@
 import type * as typeorm from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
+import { requireVersions } from '../connection/layer-versions.js';
 import { loadTypeOrm } from './load-typeorm.cjs';
 
 export type TypeOrm = typeof typeorm;
 
+let loaded: TypeOrm | undefined;
+
 /**
  * The package typeorm, which applications on other database layers do not install. It is loaded at the first use.
  * @param what needs it, as the beginning of a sentence
- * @throws SagaConfigurationError if it is not installed
+ * @throws SagaConfigurationError if it is not installed, or in a version that is too low
  */
 export function typeOrm(what: string): TypeOrm {
+  if (loaded) return loaded;
+  requireVersions(what, ['typeorm', 'pg']);
   try {
-    return loadTypeOrm() as TypeOrm;
+    return (loaded = loadTypeOrm() as TypeOrm);
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'MODULE_NOT_FOUND') throw error;
     throw new SagaConfigurationError(
