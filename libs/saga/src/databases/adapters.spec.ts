@@ -1,6 +1,7 @@
 import { EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import knex from 'knex';
+import { drizzle as overProxy } from 'drizzle-orm/pg-proxy';
 import { drizzle as overPostgresJs } from 'drizzle-orm/postgres-js';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
@@ -42,6 +43,7 @@ describe('what is no object of the layer is refused, and the error shows no secr
     ['drizzleDatabase', 'db', 'a Pool of pg', pool],
     ['drizzleDatabase', 'db', 'undefined', undefined],
     ['drizzleDatabase', 'db', 'a database of Drizzle', drizzle({ client: new pg.Client() })],
+    ['drizzleDatabase', 'db', 'a database of Drizzle', overProxy(async () => ({ rows: [] }))],
     ['kyselyDatabase', 'db', 'a Pool of pg', pool],
     ['kyselyDatabase', 'pool', 'undefined', db],
     ['knexDatabase', 'knex', 'a Pool of pg', pool],
