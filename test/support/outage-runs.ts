@@ -89,7 +89,8 @@ function answeredOnceOn(
   answersOf: (kind: string) => readonly Answer[],
   steps: readonly string[],
 ): Promise<Outcome> {
-  return inScene(apps, '2s', async (scene) => {
+  // Renewals of leases are refused several times in turn. If a lease ended, the outcome of a running charge would be unknown.
+  return inScene(apps, '5s', async (scene) => {
     const each = new EachOnce(answersOf);
     /** When what each caller does now began. */
     const began = new Map<object, number>();

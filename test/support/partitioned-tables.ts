@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PARTITIONED } from '../../libs/saga/src/store/postgres/schema/tables/table-facts.js';
 import { databaseParts } from './database-parts.js';
+import { until } from './gate.js';
 import type { TestApp, TestApps } from './test-app.js';
 
 export const DAY = 86_400_000;
@@ -10,6 +11,17 @@ export async function upkeep(app: TestApp): Promise<void> {
   const { partitions, cleanup } = await databaseParts(app.nest);
   await partitions.tick();
   await cleanup.tick();
+}
+
+/**
+ * As many passes as that takes: one passes over what another transaction has locked for a moment, such as an autovacuum or a
+ * poll.
+ */
+export function upkeepUntil(app: TestApp, isDone: () => Promise<boolean>): Promise<boolean> {
+  return until(async () => {
+    await upkeep(app);
+    return isDone();
+  });
 }
 
 export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10).replaceAll('-', '');
@@ -49,6 +61,11 @@ export class PartitionedTables {
        WHERE inhparent = to_regclass('saga.${table}') ORDER BY 1`,
     );
     return rows.map(({ name }) => name);
+  }
+
+  /** The upkeep of some minutes, in which this partition has to go. */
+  drop(app: TestApp, name: string): Promise<boolean> {
+    return upkeepUntil(app, async () => !(await this.of()).includes(name));
   }
 
   /** The partition that a saga is in. */

@@ -14,8 +14,8 @@ const BIN = fileURLToPath(new URL('../../../../../libs/cli/dist/saga.js', import
 const TOKEN = 'the-token-of-the-rig';
 /** The pause (ms) after a request that was not answered. */
 const PAUSE = 50;
-/** How long (ms) a start is repeated until it counts as refused. */
-const PATIENCE = 60_000;
+/** How long (ms) a start is repeated until it counts as refused: a daemon that is killed again and again starts slowly. */
+const PATIENCE = 120_000;
 
 /** A daemon in a process of its own, which is killed and started again, and the services that its sagas call. */
 export class RigDaemon {
