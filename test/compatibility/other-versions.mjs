@@ -15,9 +15,9 @@ const INSTALL = [
 /**
  * Versions that an application may have, and that stop no installation of the library. docs/compatibility.md shows them.
  *
- * @type {readonly { installed: string, with?: readonly string[], entry?: string, refused?: RegExp }[]}
- * `installed` is the package; `with` is what belongs to it; `entry` is the entry of the core that takes it; `refused` is what
- * that entry says of it, if it is too old.
+ * @type {readonly { installed: string, with?: readonly string[], entry?: string, call?: string, refused?: RegExp }[]}
+ * `installed` is the package; `with` is what belongs to it; `entry` is the entry of the core that takes it; `call` is
+ * the function of the entry that loads it; `refused` is what the entry says of it, if it is too old.
  */
 export const OTHER_VERSIONS = [
   { installed: 'drizzle-orm@0.36.0', entry: 'drizzle' },
@@ -36,7 +36,15 @@ export const OTHER_VERSIONS = [
     ...{ installed: '@prisma/adapter-pg@6.19.3', entry: 'prisma' },
     refused: /is version 6\.19\.3, .* Run npm install @prisma\/adapter-pg@\^7/,
   },
-  { installed: 'typeorm@0.3.17', with: ['@nestjs/typeorm@11.0.0'] },
+  {
+    ...{ installed: 'typeorm@0.3.17', with: ['@nestjs/typeorm@11.0.0'] },
+    ...{ entry: 'database', call: 'sagaEntities()' },
+  },
+  {
+    ...{ installed: 'typeorm@0.3.12', with: ['@nestjs/typeorm@11.0.0'] },
+    ...{ entry: 'database', call: 'sagaEntities()' },
+    refused: /is version 0\.3\.12, .* Run npm install typeorm@\^0\.3\.17/,
+  },
   ...[
     ...['ajv@6.12.6', 'undici@6.21.1', 'yaml@1.10.2', 'jsonata@1.8.7', '@opentelemetry/sdk-metrics@1.30.1'],
     ...['class-validator@0.13.2', 'class-transformer@0.4.1', 'reflect-metadata@0.1.13'],
@@ -72,11 +80,10 @@ async function tryBeside(version, installations) {
   return versions;
 }
 
-async function importEntry(folder, { entry, refused }) {
+async function importEntry(folder, { entry, call, refused }) {
   const specifier = ['nestjs-durable-saga', ...(entry ? [entry] : [])].join('/');
-  const imported = run(process.execPath, ['--input-type=module', '-e', `import '${specifier}'`], {
-    cwd: folder,
-  });
+  const program = `import * as entry from '${specifier}';${call ? ` entry.${call};` : ''}`;
+  const imported = run(process.execPath, ['--input-type=module', '-e', program], { cwd: folder });
   if (!refused) return imported;
   const message = await imported.then(
     () => 'no error',
