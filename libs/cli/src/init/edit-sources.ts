@@ -22,9 +22,11 @@ export interface Insertion {
   readonly text: string;
 }
 
-/** The source with all of them in. */
-export function withInsertions(source: string, insertions: readonly Insertion[]): string {
-  return [...insertions]
+/** The source with all of them in, and with its own line ends. */
+function withInsertions(source: string, insertions: readonly Insertion[]): string {
+  const newline = source.includes('\r\n') ? '\r\n' : '\n';
+  return insertions
+    .map(({ at, text }) => ({ at, text: text.replaceAll('\n', newline) }))
     .sort((a, b) => b.at - a.at)
     .reduce((text, { at, text: inserted }) => text.slice(0, at) + inserted + text.slice(at), source);
 }
@@ -67,12 +69,17 @@ export function importInsertion(ts: Ts, file: TypeScript.SourceFile, wanted: rea
   );
   if (lines.length === 0) return [];
   return last
-    ? [{ at: last.end, text: lines.map((line) => `\n${line}`).join('') }]
+    ? [{ at: lineEnd(file.text, last.end), text: lines.map((line) => `\n${line}`).join('') }]
     : [{ at: 0, text: `${lines.join('\n')}\n\n` }];
 }
 
+/** The end of a line, behind a comment that may be there. */
+function lineEnd(source: string, place: number): number {
+  return place + /^[^\r\n]*/.exec(source.slice(place))![0].length;
+}
+
 /** The white space that a line of the source begins with. */
-export function indentAt(source: string, place: number): string {
+function indentAt(source: string, place: number): string {
   const start = source.lastIndexOf('\n', place - 1) + 1;
   return /^[ \t]*/.exec(source.slice(start))![0];
 }
@@ -113,7 +120,7 @@ export function withShutdownHooks(ts: Ts, source: string): string | undefined {
   const { statement, variable } = made;
   const end = statement.getText(file).endsWith(';') ? ';' : '';
   const line = `${indentAt(source, statement.getStart(file))}${variable}.enableShutdownHooks()${end}`;
-  return withInsertions(source, [{ at: statement.end, text: `\n${line}` }]);
+  return withInsertions(source, [{ at: lineEnd(source, statement.end), text: `\n${line}` }]);
 }
 
 interface Creation {
@@ -171,7 +178,7 @@ export function withModuleImports(
   );
   if (!insertion) return undefined;
   const needs = wanted.flatMap((one) => one.needs);
-  return withInsertions(source, [insertion, ...importInsertion(ts, file, needs)]);
+  return withInsertions(source, [...insertion, ...importInsertion(ts, file, needs)]);
 }
 
 /** What the classes of a file give to `@Module()`. */
@@ -191,12 +198,12 @@ function listInsertion(
   file: TypeScript.SourceFile,
   metadata: TypeScript.ObjectLiteralExpression,
   expressions: readonly string[],
-): Insertion | undefined {
+): Insertion[] | undefined {
   const [list, ...others] = metadata.properties.filter(
     ({ name }) => name !== undefined && ts.isIdentifier(name) && name.text === 'imports',
   );
   if (others.length > 0) return undefined;
-  if (!list) return newList(file, metadata, expressions);
+  if (!list) return [newList(file, metadata, expressions)];
   if (!ts.isPropertyAssignment(list) || !ts.isArrayLiteralExpression(list.initializer)) return undefined;
   return intoList(file, list.initializer, expressions);
 }
@@ -213,26 +220,30 @@ function newList(
   return { at: metadata.getStart(file) + 1, text: `\n${outer}  imports: [\n${lines}${outer}  ],${after}` };
 }
 
-/** Behind what is there: on lines of their own if that is, and in an empty list. */
+/** Behind what is there and its comments: on lines of their own if that is, and in an empty list. */
 function intoList(
   { text }: TypeScript.SourceFile,
   list: TypeScript.ArrayLiteralExpression,
   expressions: readonly string[],
-): Insertion {
+): Insertion[] {
   const { elements } = list;
   const last = elements.at(-1);
   if (!last) {
     const outer = indentAt(text, list.getStart());
     const lines = expressions.map((one) => `${outer}  ${indented(one, `${outer}  `)},\n`).join('');
-    return { at: list.getStart() + 1, text: `\n${lines}${outer}` };
+    return [{ at: list.getStart() + 1, text: `\n${lines}${outer}` }];
   }
-  const ownLines = text.slice(list.getStart(), last.getStart()).includes('\n');
+  const at = text.slice(0, list.end - 1).trimEnd().length;
+  const ownLines = /\n|\/\//.test(text.slice(list.getStart(), last.getStart()) + text.slice(last.end, at));
   const indent = indentAt(text, last.getStart());
   const between = ownLines ? `\n${indent}` : ' ';
   const added = expressions.map((one) => `${between}${indented(one, indent)}`).join(',');
   return elements.hasTrailingComma
-    ? { at: elements.end, text: `${added},` }
-    : { at: last.end, text: `,${added}` };
+    ? [{ at, text: `${added},` }]
+    : [
+        { at, text: added },
+        { at: last.end, text: ',' },
+      ];
 }
 
 /** Indents all lines but the first. */
