@@ -67,6 +67,13 @@ describe('saga init in what nest new has made', () => {
     expect(await jsonOf(app, 'test/jest-e2e.json')).toMatchObject({ transformIgnorePatterns: ours });
   });
 
+  test('nest add does the same', async () => {
+    const [added, initialised] = [await apps.create(NEST_12), await apps.create(NEST_12)];
+    await runs(added, '@nestjs/cli/bin/nest.js', 'add', 'nestjs-durable-saga', '--skip-install');
+    await init(initialised);
+    expect(await added.files()).toEqual(await initialised.files());
+  });
+
   test('names what is injected where Vitest is on a Vite that leaves no types, and the test passes without', async () => {
     const old = { 'node_modules/vite/package.json': '{ "version": "7.1.0" }' };
     const app = await apps.create({ ...NEST_12, ...old }, { installed: 'nothing' });
@@ -306,6 +313,16 @@ describe('saga init --project', () => {
     expect(await app.read('apps/api/src/app.module.ts')).toContain('SagaModule.forRoot()');
     expect(await app.read('apps/mail/src/main.ts')).toBe(monorepo['apps/mail/src/main.ts']);
     await compiles(app);
+  });
+
+  test('is the one that nest add --project names, with the options of saga init', async () => {
+    const app = await apps.create(monorepo);
+    const words = ['--project', 'api', '--skip-install', '--orm=pg', '--postgres'];
+    await runs(app, '@nestjs/cli/bin/nest.js', 'add', 'nestjs-durable-saga', ...words);
+    const files = await app.files();
+    expect(files['apps/api/src/database/database.module.ts']).toContain('pgDatabase(db)');
+    expect(files['package.json']).toContain('"postgres": "saga postgres"');
+    expect(files['apps/mail/src/main.ts']).toBe(monorepo['apps/mail/src/main.ts']);
   });
 
   test.each([

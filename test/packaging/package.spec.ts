@@ -69,7 +69,7 @@ describe.each(Object.keys(PACKAGES))('the package %s', (name) => {
 
   it('contains what is built, its README and the license, and nothing else', () => {
     const others = paths().filter((path) => !path.startsWith('dist/'));
-    const ofCore = name === 'saga' ? ['CHANGELOG.md', 'llms.txt'] : [];
+    const ofCore = name === 'saga' ? ['CHANGELOG.md', 'llms.txt', 'nest-add.json'] : [];
     expect(others.sort()).toEqual([...ofCore, 'LICENSE', 'README.md', 'package.json'].sort());
     const strange = paths()
       .filter((path) => path.startsWith('dist/'))
