@@ -68,8 +68,7 @@ describe('saga run', () => {
 
   test('is a process that ends by itself, where typeorm is not installed', async () => {
     const packages = await InstalledPackages.in(path('lib'));
-    await packages.add(...['croner', 'yaml', 'jsonata', 'undici', 'ajv', 'reflect-metadata', 'rxjs']);
-    await packages.add('@nestjs/common', '@nestjs/core', 'pg');
+    await packages.addDependencies();
     const { bin } = packages;
     await write('input.json', '{"sku":"cup","amount":12}');
     const { code, out, error } = await saga(['run', 'place-order.yaml', '--input', '@input.json', '--json'], {

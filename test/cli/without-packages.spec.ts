@@ -17,7 +17,7 @@ describe('saga where no package of an application is installed', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'saga-alone-'));
     packages = await InstalledPackages.in(folder);
-    await packages.add('croner', 'reflect-metadata', 'rxjs', '@nestjs/common', '@nestjs/core');
+    await packages.addDependencies('pg');
     bin = packages.bin;
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));

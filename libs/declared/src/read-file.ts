@@ -10,7 +10,6 @@ import { checkCalls, checkSurroundings, type FileSurroundings } from './format/c
 import { ShapeReader } from './format/read-shape.js';
 import { SAGA_SHAPE } from './format/saga-format.js';
 import type { SagaFile } from './format/saga-file.js';
-import type { Packages } from './packages.js';
 import { type Located, placeOf } from './source/located.js';
 import { parseSource, type ReportAt } from './source/parse-source.js';
 
@@ -29,7 +28,6 @@ export interface ReadFile {
 }
 
 export interface FileContext extends FileSurroundings {
-  readonly packages: Packages;
   /** The class of a saga by its name. It is called after all files are read. */
   readonly childOf: (saga: string) => Type;
   readonly connections: HttpConnections;
@@ -38,19 +36,19 @@ export interface FileContext extends FileSurroundings {
 
 /** Reads the text of a file. Undefined: it is invalid, and all of its problems were added. */
 export function readFile(file: string, text: string, context: FileContext): ReadFile | undefined {
-  const { packages, problems } = context;
+  const { problems } = context;
   const before = problems.length;
   const report: ReportAt = (at, problem, fix) => void problems.push({ file, ...at, problem, fix });
-  const root = parseSource(packages.yaml, text, report);
+  const root = parseSource(text, report);
   if (!root) return undefined;
-  const reader = new ShapeReader({ jsonata: packages.jsonata, report });
+  const reader = new ShapeReader({ report });
   const read = reader.read(root, SAGA_SHAPE, 'the file') as SagaFile;
   if (problems.length > before) return undefined;
   const evaluator = sharedEvaluator();
   const schemaAt = (keys: readonly string[], schema: object | boolean | undefined) => {
     if (schema === undefined) return undefined;
     try {
-      return jsonSchemaCheck(packages, schema, evaluator);
+      return jsonSchemaCheck(schema, evaluator);
     } catch (error) {
       const problem = `${keys.at(-1)} is not a JSON Schema: ${(error as Error).message}`;
       report(placeOf(root, keys), problem, 'Correct the schema');

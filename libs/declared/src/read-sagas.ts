@@ -19,7 +19,6 @@ import { findFiles, isPattern } from './find-files.js';
 import type { FindMethod } from './action/provider-call.js';
 import { HttpConnections } from './action/http-connections.js';
 import { Network, type NetworkOptions } from './network/network.js';
-import { loadPackages } from './packages.js';
 import { readFile, type ReadFile } from './read-file.js';
 import { LONGEST } from './source/parse-source.js';
 
@@ -78,7 +77,7 @@ export interface DeclaredSaga extends SagaSource {
  * Reads declared sagas and returns a class for each, in the order of the files. The classes are ordinary saga classes.
  * @param files paths of YAML or JSON files, relative to the working directory, with `*`, `?` and `**`
  * @throws DeclaredSagaError that lists all problems of all files, each with its line and column
- * @throws SagaConfigurationError that names the packages to install, or an invalid option
+ * @throws SagaConfigurationError that names an invalid option
  */
 export async function readSagas(
   files: string | readonly string[],
@@ -159,15 +158,13 @@ export async function declareSources(
     SagaConfigurationError,
     (report) => reportedOptions(READ_OPTIONS, options, report),
   );
-  const packages = await loadPackages();
-  const { undici, opentelemetry } = packages;
-  const connections = new HttpConnections(undici, opentelemetry, Network.of(network), environment);
+  const connections = new HttpConnections(Network.of(network), environment);
   const read: ReadFile[] = [];
   // New sagas start on the highest version.
   const latest = new Map<string, Pick<ReadFile, 'type' | 'version'>>();
   const classes = new Map(sagas.toReversed().map((type) => [sagaNameOf(type), type]));
   const childOf = (name: string): Type => (latest.get(name)?.type ?? classes.get(name))!;
-  const context = { packages, environment, checkEnvironment, findMethod, childOf, problems, connections };
+  const context = { environment, checkEnvironment, findMethod, childOf, problems, connections };
   for (const { file, text } of sources) {
     const one = readFile(file, text, context);
     if (!one) continue;

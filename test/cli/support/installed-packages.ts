@@ -1,4 +1,4 @@
-import { cp, mkdir, symlink } from 'node:fs/promises';
+import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PACKAGES, publishedName } from '../../../rooms.mjs';
@@ -27,6 +27,19 @@ export class InstalledPackages {
   /** The program of the command line. */
   get bin(): string {
     return join(this.modules, 'nestjs-durable-saga-cli/dist/saga.js');
+  }
+
+  /** Adds the dependencies of our packages, optional ones left out. */
+  async addDependencies(...leftOut: readonly string[]): Promise<void> {
+    const own = Object.keys(PACKAGES).map(publishedName);
+    const manifests = await Promise.all(
+      own.map((name) => readFile(join(this.modules, name, 'package.json'), 'utf8')),
+    );
+    const names = manifests.flatMap((text) =>
+      Object.keys((JSON.parse(text) as { dependencies?: object }).dependencies ?? {}),
+    );
+    const others = names.filter((name) => ![...own, ...leftOut, 'uuid'].includes(name));
+    await this.add(...new Set(others));
   }
 
   /** Adds packages that are installed in this repository. */

@@ -1,4 +1,4 @@
-import type * as undici from 'undici';
+import { type Dispatcher, request as send } from 'undici';
 import { type ProbeAnswer, StepRejectedError, UnknownOutcomeError } from 'nestjs-durable-saga';
 import { expressionsOf, filled, filledText, type TextTemplate, writtenText } from '../expression/template.js';
 import { identityOf, type ProbeCall, StepCallError } from './call.js';
@@ -151,7 +151,7 @@ export class HttpCall implements ProbeCall {
     const { signal } = values.context;
     try {
       const dispatcher = this.connections.dispatcherFor({ url, tls, proxy });
-      const { statusCode, headers, body } = await this.connections.library.request(url, {
+      const { statusCode, headers, body } = await send(url, {
         ...(options as object),
         ...{ signal, dispatcher },
         // The step's own timeout ends the attempt.
@@ -174,7 +174,7 @@ export class HttpCall implements ProbeCall {
   }
 
   /** @throws UnknownOutcomeError when the response is too large, since its request had an effect */
-  private async textOf(body: undici.Dispatcher.ResponseData['body']): Promise<string> {
+  private async textOf(body: Dispatcher.ResponseData['body']): Promise<string> {
     const { maxBytes = MAX_BYTES } = this.definition;
     const parts: Buffer[] = [];
     let bytes = 0;
@@ -204,7 +204,7 @@ function retryAfterOf(header: string | string[] | undefined, now: number): numbe
 }
 
 /** The beginning of a response that is only shown. The rest is not read. */
-async function startOf(body: undici.Dispatcher.ResponseData['body']): Promise<string> {
+async function startOf(body: Dispatcher.ResponseData['body']): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of body as AsyncIterable<Buffer>) {

@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
-import type * as api from '@opentelemetry/api';
-import type * as undici from 'undici';
+import { context, propagation } from '@opentelemetry/api';
+import { Agent, Client, type Dispatcher, EnvHttpProxyAgent, ProxyAgent } from 'undici';
 import { HostRefused, lookupWithin, type Network, type Reach } from '../network/network.js';
 import type { TlsFiles } from './tls-files.js';
 
@@ -27,12 +27,9 @@ const MOST_DISPATCHERS = 50;
 
 /** The connections of all requests of the files that are read together. */
 export class HttpConnections {
-  private readonly dispatchers = new Map<string, undici.Dispatcher>();
+  private readonly dispatchers = new Map<string, Dispatcher>();
 
   constructor(
-    readonly library: typeof undici,
-    /** Undefined: it is not installed. */
-    private readonly opentelemetry: typeof api | undefined,
     private readonly network: Network,
     private readonly environment: Readonly<Record<string, string | undefined>>,
   ) {}
@@ -41,7 +38,7 @@ export class HttpConnections {
    * Returns what connects a request.
    * @throws HostRefused if the host of the request, or of its proxy, is not allowed
    */
-  dispatcherFor({ url, tls, proxy }: Connecting): undici.Dispatcher {
+  dispatcherFor({ url, tls, proxy }: Connecting): Dispatcher {
     const reach = this.network.reachOf(url);
     if (proxy && reach === 'public') throw proxied();
     const route = { tls, proxy, reach: proxy ? this.network.reachOf(proxy) : reach };
@@ -58,20 +55,18 @@ export class HttpConnections {
   /** The headers by which the trace of the active span goes on, as the application's propagator writes them. */
   traceHeaders(): Record<string, string> {
     const headers: Record<string, string> = {};
-    const { opentelemetry } = this;
-    if (!REQUESTS.hasSubscribers) opentelemetry?.propagation.inject(opentelemetry.context.active(), headers);
+    if (!REQUESTS.hasSubscribers) propagation.inject(context.active(), headers);
     return headers;
   }
 
   private closeOldest(): void {
-    const [oldest] = this.dispatchers as Iterable<[string, undici.Dispatcher]>;
+    const [oldest] = this.dispatchers as Iterable<[string, Dispatcher]>;
     this.dispatchers.delete(oldest![0]);
     // It waits for its requests in progress.
     void oldest![1].close().catch(() => undefined);
   }
 
-  private dispatcherOf({ tls, proxy, reach }: Route): undici.Dispatcher {
-    const { Agent, EnvHttpProxyAgent, ProxyAgent } = this.library;
+  private dispatcherOf({ tls, proxy, reach }: Route): Dispatcher {
     const lookup = lookupWithin(reach);
     const timeout = CONNECT_TIMEOUT;
     const connect = { timeout, ...tls, ...(lookup && { lookup }) };
@@ -96,8 +91,8 @@ export class HttpConnections {
   }
 
   /** Hosts that NO_PROXY excludes are connected without it. */
-  private refusingProxy(): undici.Dispatcher {
-    return new this.library.Client('http://proxy.invalid', {
+  private refusingProxy(): Dispatcher {
+    return new Client('http://proxy.invalid', {
       connect: (_, connected) => connected(proxied(), null),
     });
   }

@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import {
   type StandardSchema,
   type StandardSchemaIssue,
@@ -5,20 +6,15 @@ import {
   UnknownOutcomeError,
 } from 'nestjs-durable-saga';
 import type { Evaluator } from '../expression/evaluator.js';
-import type { Packages } from '../packages.js';
 
 /**
  * A JSON Schema as a Standard Schema that changes nothing, which `@Saga({ input })` takes and results are checked by. Values
  * are checked where expressions are evaluated: a `pattern` can take for ever.
  * @throws Error when the schema is invalid; the message names the keyword
  */
-export function jsonSchemaCheck(
-  { Ajv }: Pick<Packages, 'Ajv'>,
-  schema: object | boolean,
-  evaluator: Evaluator,
-): StandardSchema {
+export function jsonSchemaCheck(schema: object | boolean, evaluator: Evaluator): StandardSchema {
   const lax = { strictTypes: false, strictRequired: false, strictTuples: false } as const;
-  new Ajv({ validateFormats: false, logger: false, ...lax }).compile(schema);
+  new Ajv2020({ validateFormats: false, logger: false, ...lax }).compile(schema);
   const text = JSON.stringify(schema);
   return {
     '~standard': {

@@ -18,8 +18,7 @@ import { Callers } from './access/callers.js';
 import type { Credentials } from './access/credentials.js';
 import { DatabaseHealth } from './database-health.js';
 import { ADMIN_PATH, Generation, type RunOptions, type SharedParts } from './generation.js';
-import { type Certificate, Front, refuse, send } from './http/front.js';
-import type { Answer } from './http/http-platform.js';
+import { type Answer, type Certificate, Front, refuse, send } from './http/front.js';
 import { type Metrics, startMetrics } from './metrics.js';
 import { labelOf, nextSagas, NO_SAGAS } from './sagas/next-sagas.js';
 import { watchFiles } from './sagas/watch-files.js';
@@ -114,7 +113,7 @@ export class Daemon {
     const { problems, sources } = await this.read();
     const sagas = await nextSagas(sources, NO_SAGAS, async () => false, problems, network);
     const callers = new Callers(credentials);
-    this.metrics = await startMetrics(this.log);
+    this.metrics = startMetrics();
     const database = new PgDatabase(this.pool);
     const readFrom = this.standby && new PgDatabase(this.standby);
     this.parts = { database, readFrom, callers, logger, options, imports: this.metrics.imports };

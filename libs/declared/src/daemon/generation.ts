@@ -1,13 +1,15 @@
 import 'reflect-metadata';
 import { type INestApplication, type LoggerService, Module, type ModuleMetadata } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
 import { type Duration, SagaModule } from 'nestjs-durable-saga';
 import type { SagaDatabase } from 'nestjs-durable-saga/database';
 import { SagaAdminModule } from 'nestjs-durable-saga-admin';
 import { PendingCount, withoutUndefined } from 'nestjs-durable-saga/internal';
 import { SagaRuntime } from 'nestjs-durable-saga/internal/runtime';
 import type { Callers } from './access/callers.js';
-import { type Answer, httpPlatform, openApiOf } from './http/http-platform.js';
+import type { Answer } from './http/front.js';
+import { openApiOf } from './http/open-api.js';
 import type { ServedSagas } from './sagas/next-sagas.js';
 
 /** The base path of the dashboard and the REST API. */
@@ -39,8 +41,8 @@ export interface SharedParts {
   readonly imports: NonNullable<ModuleMetadata['imports']>;
 }
 
-/** Bytes of an input. */
-const MAX_INPUT = 2 ** 20;
+/** Bytes of a request: an input of 1 MiB, and what is beside it. */
+const MAX_REQUEST = 2 ** 20 + 64 * 2 ** 10;
 
 /**
  * A Nest application that runs a set of sagas and answers their requests. It does not change. Other files are another
@@ -62,16 +64,16 @@ export class Generation {
    * @throws SagaConfigurationError, SagaDefinitionError, SagaDriftError
    */
   static async start(sagas: ServedSagas, parts: SharedParts): Promise<Generation> {
-    const platform = await httpPlatform(MAX_INPUT);
     const { logger } = parts;
-    const app = await NestFactory.create(moduleOf(sagas, parts), platform.adapter, {
+    const adapter = new ExpressAdapter();
+    adapter.useBodyParser('json', false, { limit: MAX_REQUEST });
+    const app = await NestFactory.create(moduleOf(sagas, parts), adapter, {
       ...{ logger, abortOnError: false },
     });
     try {
-      platform.prepare(app);
       const openApi = await openApiOf(app, SagaAdminModule);
       await app.init();
-      return new Generation(sagas, openApi, app, await platform.answer());
+      return new Generation(sagas, openApi, app, adapter.getInstance<Answer>());
     } catch (error) {
       await app.close().catch(() => undefined);
       throw error;

@@ -1,4 +1,4 @@
-import type jsonata from 'jsonata';
+import jsonata, { type JsonataError } from 'jsonata';
 import type { Place } from '../declared-saga.error.js';
 import { type Report, suggestion } from 'nestjs-durable-saga/internal';
 import type { Scope } from './scope.js';
@@ -30,7 +30,6 @@ interface Ast {
 
 /** Checks an expression. Undefined: it is invalid, and that was reported. */
 export function compileExpression(
-  library: typeof jsonata,
   source: string,
   at: Place,
   scope: Scope,
@@ -42,9 +41,9 @@ export function compileExpression(
   }
   let ast: Ast;
   try {
-    ast = library(source).ast() as unknown as Ast;
+    ast = jsonata(source).ast() as unknown as Ast;
   } catch (error) {
-    const { message, position } = error as jsonata.JsonataError;
+    const { message, position } = error as JsonataError;
     const where = position === undefined ? '' : ` at character ${position} of the expression`;
     report(`${lowerFirst(message)}${where}`, 'Correct the JSONata expression');
     return undefined;

@@ -1,4 +1,4 @@
-import type jsonata from 'jsonata';
+import jsonata from 'jsonata';
 import type { Located } from '../source/located.js';
 import type { ReportAt } from '../source/parse-source.js';
 import type { Place } from '../declared-saga.error.js';
@@ -26,7 +26,6 @@ const MOST_EXPRESSIONS = 50;
 const MOST_ENDS = 20;
 
 export interface TemplateContext {
-  readonly jsonata: typeof jsonata;
   readonly report: ReportAt;
 }
 
@@ -55,13 +54,13 @@ export function compileText(text: string, at: Place, scope: Scope, context: Temp
     const open = text.indexOf('{{', from);
     if (open < 0) break;
     if (open > from) parts.push(text.slice(from, open));
-    const end = endOf(text, open + 2, context.jsonata);
+    const end = endOf(text, open + 2);
     if (end < 0) {
       report("'{{' has no '}}'", "close the expression, or write {{ '{{' }} for the braces themselves");
       return { kind: 'text', parts: [] };
     }
     const source = text.slice(open + 2, end).trim();
-    const expression = compileExpression(context.jsonata, source, at, scope, report);
+    const expression = compileExpression(source, at, scope, report);
     if (expression) parts.push(expression);
     from = end + 2;
     if (parts.length > 2 * MOST_EXPRESSIONS) {
@@ -77,20 +76,20 @@ export function compileText(text: string, at: Place, scope: Scope, context: Temp
 }
 
 /** The first `}}` before which the text is an expression, or the first one at all; -1: there is none. */
-function endOf(text: string, from: number, library: typeof jsonata): number {
+function endOf(text: string, from: number): number {
   const first = text.indexOf('}}', from);
   let end = first;
   for (let tries = 0; end >= 0 && tries < MOST_ENDS; tries += 1) {
-    if (isExpression(text.slice(from, end), library)) return end;
+    if (isExpression(text.slice(from, end))) return end;
     // Of `}}}` the last two may be the end.
     end = text.indexOf('}}', end + 1);
   }
   return first;
 }
 
-function isExpression(source: string, library: typeof jsonata): boolean {
+function isExpression(source: string): boolean {
   try {
-    library(source);
+    jsonata(source);
     return true;
   } catch {
     return false;

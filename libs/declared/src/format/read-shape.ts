@@ -121,11 +121,11 @@ export class ShapeReader {
       case 'text-template':
         return compileText(value as string, at, shape.scope, this.context);
       case 'expression': {
-        const { jsonata, report } = this.context;
+        const { report } = this.context;
         if (typeof value !== 'string')
-          return compileExpression(jsonata, String(value), at, shape.scope, () => undefined);
+          return compileExpression(String(value), at, shape.scope, () => undefined);
         if (/^\s*\{\{/.test(value)) return this.refuse(node, what, 'the expression without {{ }}');
-        return compileExpression(jsonata, value, at, shape.scope, (...found) => report(at, ...found));
+        return compileExpression(value, at, shape.scope, (...found) => report(at, ...found));
       }
       default:
         return value;

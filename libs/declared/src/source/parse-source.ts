@@ -1,4 +1,15 @@
-import type * as yaml from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Pair,
+  parseDocument,
+  type Scalar,
+} from 'yaml';
 import type { Place } from '../declared-saga.error.js';
 import type { Report } from 'nestjs-durable-saga/internal';
 import type { Located, LocatedEntry } from './located.js';
@@ -27,7 +38,7 @@ class Unreadable extends Error {
 }
 
 /** Reads YAML, or JSON, which is YAML. Undefined: it cannot be read, and the reasons were reported. */
-export function parseSource(library: typeof yaml, text: string, report: ReportAt): Located | undefined {
+export function parseSource(text: string, report: ReportAt): Located | undefined {
   if (text.length > LONGEST) {
     report(
       START,
@@ -37,7 +48,7 @@ export function parseSource(library: typeof yaml, text: string, report: ReportAt
     return undefined;
   }
   try {
-    return parsed(library, text, report);
+    return parsed(text, report);
   } catch (error) {
     if (error instanceof Unreadable) report(error.at, error.problem, error.fix);
     else if (error instanceof RangeError)
@@ -47,10 +58,10 @@ export function parseSource(library: typeof yaml, text: string, report: ReportAt
   }
 }
 
-function parsed(library: typeof yaml, text: string, report: ReportAt): Located | undefined {
+function parsed(text: string, report: ReportAt): Located | undefined {
   refuseDepth(text);
-  const lines = new library.LineCounter();
-  const document = library.parseDocument(text, {
+  const lines = new LineCounter();
+  const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
     // It would not report a second document.
@@ -64,7 +75,7 @@ function parsed(library: typeof yaml, text: string, report: ReportAt): Located |
     report(START, 'the file is empty', "begin with 'saga: <name>' and 'steps:'");
     return undefined;
   }
-  return new Locator(library, document, lines).located(document.contents, 0);
+  return new Locator(document, lines).located(document.contents, 0);
 }
 
 /** The parser of YAML calls itself once for each opened bracket, so that a long row of them takes it minutes. */
@@ -77,13 +88,11 @@ class Locator {
   private values = 0;
 
   constructor(
-    private readonly library: typeof yaml,
-    private readonly document: yaml.Document,
-    private readonly lines: yaml.LineCounter,
+    private readonly document: Document,
+    private readonly lines: LineCounter,
   ) {}
 
   located(node: unknown, depth: number, at = this.placeOf(node)): Located {
-    const { isAlias, isMap, isScalar, isSeq } = this.library;
     this.values += 1;
     if (this.values > MOST_VALUES)
       throw new Unreadable(at, `the file has more than ${MOST_VALUES} values`, 'split it into sub-sagas');
@@ -100,8 +109,7 @@ class Locator {
     return { kind: 'scalar', at, value: isScalar(node) ? this.scalar(node, at) : null };
   }
 
-  private entry({ key, value }: yaml.Pair, depth: number): LocatedEntry {
-    const { isScalar } = this.library;
+  private entry({ key, value }: Pair, depth: number): LocatedEntry {
     const at = this.placeOf(key);
     if (!isScalar(key))
       throw new Unreadable(at, 'a key is not text', `Quote values with expressions: "{{ … }}"`);
@@ -109,7 +117,7 @@ class Locator {
     return { key: name, at, value: this.located(value, depth + 1, value ? undefined : at) };
   }
 
-  private scalar({ value, source }: yaml.Scalar, at: Place): string | number | boolean | null {
+  private scalar({ value, source }: Scalar, at: Place): string | number | boolean | null {
     if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
     if (typeof value === 'number' && Number.isFinite(value)) return value;
     throw new Unreadable(
@@ -120,12 +128,12 @@ class Locator {
   }
 
   private placeOf(node: unknown): Place {
-    const range = this.library.isNode(node) ? node.range : undefined;
+    const range = isNode(node) ? node.range : undefined;
     return range ? placeIn(this.lines, range[0]) : START;
   }
 }
 
-function placeIn(lines: yaml.LineCounter, offset: number): Place {
+function placeIn(lines: LineCounter, offset: number): Place {
   const { line, col } = lines.linePos(offset);
   return { line: Math.max(1, line), column: Math.max(1, col) };
 }

@@ -3,9 +3,6 @@ import { type CanActivate, ConflictException, type ExecutionContext } from '@nes
 import type { AdminAction, SagaAdminModuleOptions } from 'nestjs-durable-saga-admin';
 import type { Caller, Credentials, Role } from './credentials.js';
 
-/** The request of an HTTP platform: that of Node.js (express), or one that has it (fastify). */
-type PlatformRequest = IncomingMessage | { readonly raw: IncomingMessage; readonly method: string };
-
 const ANYBODY: Caller = { role: 'operator' };
 
 /** What a role may do. */
@@ -33,7 +30,7 @@ export class Callers {
   /** Refuses requests that did not pass the server. */
   readonly guard: CanActivate = {
     canActivate: (context: ExecutionContext) =>
-      this.callerOf(context.switchToHttp().getRequest<PlatformRequest>()) !== undefined,
+      this.callerOf(context.switchToHttp().getRequest<IncomingMessage>()) !== undefined,
   };
 
   /**
@@ -42,26 +39,26 @@ export class Callers {
    */
   adminOptions(retired: ReadonlySet<string>): SagaAdminModuleOptions {
     return {
-      authorize: ({ kind, saga }, request: PlatformRequest) => {
+      authorize: ({ kind, saga }, request: IncomingMessage) => {
         const caller = this.callerOf(request);
         if (!caller || !ALLOWED[caller.role](kind)) return false;
         if (kind === 'start' && saga !== undefined && retired.has(saga)) throw noLongerServed(saga);
         return true;
       },
-      operator: (request: PlatformRequest) => this.operatorOf(request) as string,
+      operator: (request: IncomingMessage) => this.operatorOf(request) as string,
     };
   }
 
   /** Without authentication, the name that a change has. Undefined: the dashboard asks for it. */
-  private operatorOf(request: PlatformRequest & { readonly body?: unknown }): string | undefined {
+  private operatorOf(request: IncomingMessage & { readonly body?: unknown }): string | undefined {
     const name = this.callerOf(request)?.name;
     if (name !== undefined || request.method === 'GET') return name;
     const { by = 'anonymous' } = (request.body ?? {}) as { by?: string };
     return by;
   }
 
-  private callerOf(request: PlatformRequest): Caller | undefined {
-    return this.known.get('raw' in request ? request.raw : request);
+  private callerOf(request: IncomingMessage): Caller | undefined {
+    return this.known.get(request);
   }
 }
 

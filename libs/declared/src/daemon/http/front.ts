@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SagaStateError } from 'nestjs-durable-saga';
 import type { Callers } from '../access/callers.js';
-import type { Answer } from './http-platform.js';
+
+export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A certificate with its key, in PEM. */
 export interface Certificate {

@@ -1,5 +1,5 @@
+import { parse } from 'yaml';
 import { DeclaredSagaError, type DeclaredSagaProblem } from '../../declared-saga.error.js';
-import { loadPackages } from '../../packages.js';
 import type { NetworkOptions } from '../../network/network.js';
 import { type DeclaredSaga, declareSources, type SagaSource } from '../../read-sagas.js';
 
@@ -33,7 +33,7 @@ export async function nextSagas(
   const known = [...served.current, ...served.retired];
   const running = new Set<DeclaredSaga>();
   for (const saga of known) if (await isRunning(saga)) running.add(saga);
-  const refused = [...(await changedWhileRunning(read, running)), ...lowered(read, running)];
+  const refused = [...changedWhileRunning(read, running), ...lowered(read, running)];
   if (refused.length > 0) throw new DeclaredSagaError(refused);
   const labels = new Set(read.map(labelOf));
   const kept = withChildren([...running], known, read).filter((saga) => !labels.has(labelOf(saga)));
@@ -42,13 +42,12 @@ export async function nextSagas(
   return { current: all.slice(0, read.length), retired: all.slice(read.length) };
 }
 
-async function changedWhileRunning(
+function changedWhileRunning(
   read: readonly DeclaredSaga[],
   running: ReadonlySet<DeclaredSaga>,
-): Promise<DeclaredSagaProblem[]> {
-  const { yaml } = await loadPackages();
+): DeclaredSagaProblem[] {
   // Comments and layout change nothing. The order of steps does.
-  const contentOf = ({ text }: DeclaredSaga) => JSON.stringify(yaml.parse(text));
+  const contentOf = ({ text }: DeclaredSaga) => JSON.stringify(parse(text));
   const byLabel = new Map([...running].map((saga) => [labelOf(saga), saga]));
   return read.flatMap((saga) => {
     const before = byLabel.get(labelOf(saga));
