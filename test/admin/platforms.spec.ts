@@ -1,3 +1,4 @@
+import { SourceTextModule } from 'node:vm';
 import {
   type ArgumentsHost,
   type CanActivate,
@@ -51,6 +52,13 @@ const FILTERS = {
   'by useGlobalFilters()': { prepare: (nest: INestApplication) => nest.useGlobalFilters(new AnswersAll()) },
 } satisfies Record<string, AdminAppOptions>;
 
+/** A script that is served, as a module that can be linked. */
+async function fetched(address: URL): Promise<SourceTextModule> {
+  const answer = await fetch(address);
+  expect([address.pathname, answer.status]).toEqual([address.pathname, 200]);
+  return new SourceTextModule(await answer.text(), { identifier: address.href });
+}
+
 describe.each(['express', 'fastify'] as const)('on %s', (platform) => {
   const apps = AdminApps.onOwnDatabase(platform);
 
@@ -74,6 +82,20 @@ describe.each(['express', 'fastify'] as const)('on %s', (platform) => {
         expect(file.headers.get('x-content-type-options')).toBe('nosniff');
       }
     }
+  });
+
+  test('each script of the page finds the scripts and the names that it imports', async () => {
+    const { url } = await apps.start();
+    const [, app] = /src="([^"]+app\.js)"/.exec(await (await fetch(`${url}/sagas`)).text())!;
+    const modules = new Map<string, Promise<SourceTextModule>>();
+    const load = (address: URL): Promise<SourceTextModule> => {
+      const known = modules.get(address.href) ?? fetched(address);
+      modules.set(address.href, known);
+      return known;
+    };
+    const root = await load(new URL(app!, `${url}/sagas`));
+    await root.link((specifier, { identifier }) => load(new URL(specifier, identifier)));
+    expect(modules.size).toBeGreaterThan(20);
   });
 
   test('a file that is none is not found, and is not kept', async () => {

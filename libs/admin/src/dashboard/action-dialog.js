@@ -1,5 +1,5 @@
 import { get, post } from './api.js';
-import { ACTIONS } from './actions.d.js';
+import { ACTIONS } from './actions.js';
 import { compensationName } from './compensation.js';
 import { givenIn, openDialog } from './dialog.js';
 import { field, jsonField, operatorField, pickField, readJson } from './fields.js';

@@ -1,5 +1,5 @@
 import { post } from './api.js';
-import { ACTIONS } from './actions.d.js';
+import { ACTIONS } from './actions.js';
 import { buttonLook, givenIn, openDialog } from './dialog.js';
 import { h, swap } from './dom.js';
 import { field, operatorField, pickField } from './fields.js';

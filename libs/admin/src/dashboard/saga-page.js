@@ -1,6 +1,6 @@
 import { events, get } from './api.js';
 import { actionDialog } from './action-dialog.js';
-import { ACTIONS } from './actions.d.js';
+import { ACTIONS } from './actions.js';
 import { byId, h, swap } from './dom.js';
 import { duration, msBetween, plural, sagaName, words } from './format.js';
 import { graph } from './graph.js';

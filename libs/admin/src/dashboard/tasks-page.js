@@ -1,5 +1,5 @@
 import { actionDialog } from './action-dialog.js';
-import { ACTIONS } from './actions.d.js';
+import { ACTIONS } from './actions.js';
 import { get } from './api.js';
 import { actionButton } from './dialog.js';
 import { h, swap } from './dom.js';
