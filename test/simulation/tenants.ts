@@ -26,7 +26,12 @@ export class Tenants {
   }
 
   /** What a timer calls is called in the context in which the timer was set. */
-  readonly bound = (call: () => void): (() => void) => (this.areThere ? AsyncLocalStorage.bind(call) : call);
+  readonly bound = (call: () => void): (() => void) => {
+    if (!this.areThere) return call;
+    // AsyncLocalStorage.bind takes 50 times as long.
+    const inContext = AsyncLocalStorage.snapshot();
+    return () => inContext(call);
+  };
 
   /** Nothing costs anything for it any more. */
   end(): void {
