@@ -82,3 +82,9 @@ export type {
 } from './nest/views/saga-snapshot.js';
 export type { Decision, SignalOptions } from './nest/calls/signals.js';
 export type { StartOptions } from './nest/calls/start-options.js';
+
+// The compiler finds a name for what a service returns in the declarations of an application: only among files that it has read.
+export type {} from './operators.js';
+export type {} from './diagram.js';
+export type {} from './database.js';
+export type {} from './encryption.js';
