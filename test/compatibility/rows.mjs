@@ -54,7 +54,8 @@ export const SETS = {
     ...{ '@nestjs/swagger': '11.0.0', '@nestjs/terminus': '11.0.0', '@opentelemetry/api': '1.9.0' },
     // The types of 0.14.0 name what those of later validators have no more.
     ...{ 'class-validator': '0.14.0', '@types/validator': '13.7.10', 'class-transformer': '0.5.0' },
-    ...{ ajv: '8.13.0', jsonata: '2.2.0', undici: '7.0.0', yaml: '2.4.0' },
+    // undici 7.0.0 cannot be loaded in Jest on Node 20.
+    ...{ ajv: '8.13.0', jsonata: '2.2.0', undici: '7.1.0', yaml: '2.4.0' },
     // What the row nest11-jest imports every entry beside.
     ...{ 'drizzle-orm': '0.36.0', knex: '2.0.0', kysely: '0.27.0' },
     ...{ 'reflect-metadata': '0.2.0', typescript: '5.8.2', ...AT_HAND, ...BROKER },
