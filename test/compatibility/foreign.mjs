@@ -44,7 +44,9 @@ const COMPILER = {
 const EXPECTED = { sagas: 1, status: 'completed', process: 'worker', enabled: false, dashboard: [403, 200] };
 
 function installedVendure(installations) {
-  return installations.ofSet('vendure', VENDURE);
+  const { 'nestjs-durable-saga': core, 'nestjs-durable-saga-admin': admin } = installations.packages;
+  const packages = { 'nestjs-durable-saga': core, 'nestjs-durable-saga-admin': admin };
+  return installations.of('vendure', { ...VENDURE, ...packages });
 }
 
 async function vendure({ installations, servers }) {

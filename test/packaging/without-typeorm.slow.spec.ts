@@ -4,20 +4,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { PACKAGES } from '../../rooms.mjs';
 import { packLibrary } from './pack-library.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PACKAGES = [
+const DEPENDENCIES = [
   ...['@nestjs/common', '@nestjs/core', 'pg', 'reflect-metadata', 'rxjs'],
   ...['@types/node', '@types/pg'],
 ];
 
-describe('the packed tarball in a project without typeorm', () => {
+describe('the packed packages in a project without typeorm', () => {
   let folder: string;
   let database: TestDatabase;
   const env = () => ({ ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url });
+  const install = (...tarballs: readonly string[]) =>
+    run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs], { cwd: folder });
+  const typeormListed = async () => {
+    const listed = run('npm', ['ls', 'typeorm', '@nestjs/typeorm'], { cwd: folder });
+    return (await listed.catch((error: { stdout: string }) => error)).stdout;
+  };
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'saga-without-typeorm-'));
@@ -26,13 +33,13 @@ describe('the packed tarball in a project without typeorm', () => {
     const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>;
     };
-    const dependencies = Object.fromEntries(PACKAGES.map((name) => [name, devDependencies[name]]));
+    const dependencies = Object.fromEntries(DEPENDENCIES.map((name) => [name, devDependencies[name]]));
     const manifest = {
       ...{ private: true, type: 'module' },
       dependencies: { ...dependencies, 'nestjs-durable-saga': `file:./${filename}` },
     };
     await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
-    await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: folder });
+    await install();
   }, 600_000);
 
   afterAll(async () => {
@@ -40,11 +47,8 @@ describe('the packed tarball in a project without typeorm', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('installs without it', async () => {
-    const listed = await run('npm', ['ls', 'typeorm', '@nestjs/typeorm'], { cwd: folder }).catch(
-      (error: { stdout: string }) => error,
-    );
-    expect(listed.stdout).toContain('(empty)');
+  test('the core installs without it', async () => {
+    expect(await typeormListed()).toContain('(empty)');
   });
 
   test('type-checks, all declarations included, and runs a saga over a pool of pg', async () => {
@@ -70,13 +74,6 @@ describe('the packed tarball in a project without typeorm', () => {
     expect(JSON.parse(stdout)).toEqual({ status: 'completed', reserved: ['book'] });
   }, 120_000);
 
-  test('migrates and operates with the command line', async () => {
-    const bin = join(folder, 'node_modules/.bin/saga');
-    const { stdout } = await run(bin, ['migrate', '--schema', 'other'], { env: env() });
-    expect(stdout).toContain('CreateSagaTables');
-    await expect(run(bin, ['list', '--schema', 'other'], { env: env() })).resolves.toBeDefined();
-  });
-
   test('an application without the option database does not start: the error names what to install or to set', async () => {
     const program = `import 'reflect-metadata';
       import { Module } from '@nestjs/common';
@@ -94,4 +91,15 @@ describe('the packed tarball in a project without typeorm', () => {
         'pgDatabase(pool) of nestjs-durable-saga/pg.\n',
     );
   });
+
+  test('migrates and operates with the command line, which brings no typeorm either', async () => {
+    const edges = Object.keys(PACKAGES).filter((name) => name !== 'saga');
+    const packed = await Promise.all(edges.map((name) => packLibrary(folder, name)));
+    await install(...packed.map(({ tarball }) => tarball));
+    expect(await typeormListed()).toContain('(empty)');
+    const bin = join(folder, 'node_modules/.bin/saga');
+    const { stdout } = await run(bin, ['migrate', '--schema', 'other'], { env: env() });
+    expect(stdout).toContain('CreateSagaTables');
+    await expect(run(bin, ['list', '--schema', 'other'], { env: env() })).resolves.toBeDefined();
+  }, 300_000);
 });
