@@ -78,7 +78,7 @@ test('a shard that cannot be reached is listed beside the others, and the exit c
   ]);
 });
 
-test('the applications heed what the command drains and admits, with who did it and why', async () => {
+test('the applications heed what the command drains and opens, with who did it and why', async () => {
   const app = await start();
   const isOpen = async () => (await app.shards.list())[0]!.accepting;
   const drained = await shards('shards drain eu --reason moving', 'us', 'eu');
@@ -93,10 +93,10 @@ test('the applications heed what the command drains and admits, with who did it 
   expect((await shards('shards drain eu --by bob', 'eu')).out).toBe(
     "Shard 'eu' accepts no new sagas, as before\n",
   );
-  const admitted = await sagaHere(['shards', 'admit', 'eu', '--by', 'bob', '--json'], {
+  const opened = await sagaHere(['shards', 'open', 'eu', '--by', 'bob', '--json'], {
     environment: { DATABASE_URL: apps.url('eu') },
   });
-  expect([admitted.code, JSON.parse(admitted.out)]).toEqual([0, { changed: true }]);
+  expect([opened.code, JSON.parse(opened.out)]).toEqual([0, { changed: true }]);
   await until(async () => (await isOpen()) === true);
   await app.sagas.start(PaymentSaga, {}, { shard: 'eu' });
 });

@@ -174,8 +174,8 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'admit a shard without the pauses of the others',
-    find: "if (call === 'admit' && !shard.accepting)",
-    replace: "if (call === 'admit' && shard.accepting)",
+    find: "call === 'open' && !shard.accepting",
+    replace: "call === 'open' && shard.accepting",
     killers: [specs('shards/step-pauses')],
   },
 ];

@@ -207,7 +207,6 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
       'SagaShards.drain': { args: ['eu', { by: 'ann', reason: 'why' }], run: shard('drain') },
       'SagaShards.close': { args: ['eu', { by: 'ann', reason: 'why' }], run: shard('close') },
       'SagaShards.open': { args: ['eu', { by: 'ann', reason: 'why' }], run: shard('open') },
-      'SagaShards.admit': { args: ['eu', { by: 'ann', reason: 'why' }], run: shard('admit') },
       'SagaHandle.outcome': {
         args: [{ timeout: 1 }],
         run: async (options: never) =>

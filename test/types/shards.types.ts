@@ -51,7 +51,7 @@ export async function calls(sagas: SagaService, shards: SagaShards) {
   await sagas.start(OrderSaga, { region: 'eu' }, { shard: 1 });
   await shards.drain('eu', { by: 'ann', reason: 'a new server' });
   // @ts-expect-error A shard is not a saga: there is no state to expect.
-  await shards.admit('eu', { expects: { revision: 1 } });
+  await shards.open('eu', { expects: { revision: 1 } });
   await shards.close('eu', { by: 'ann', reason: 'a server of its own' });
   await shards.open('eu', { by: 'ann' });
   const all = await shards.list();

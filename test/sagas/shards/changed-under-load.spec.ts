@@ -78,7 +78,7 @@ test('a shard is added and another one is drained while sagas start and end: non
   service = app.sagas;
   await load.passed();
   await before.close();
-  await app.shards.admit('asia', { by: 'ann' });
+  await app.shards.open('asia', { by: 'ann' });
   await pause(1_000);
   await app.shards.drain('eu', { by: 'ann' });
   // A start that had chosen its shard before may be stored after.

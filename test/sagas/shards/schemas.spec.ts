@@ -143,7 +143,7 @@ test('shards of one database and one pool run their sagas each in its own schema
   expect(await app.shards.list()).toMatchObject(SHARDS.map((name) => ({ name, reachable: true })));
   await app.shards.drain('us', { by: 'ann' });
   expect((await app.shards.list()).map(({ accepting }) => accepting)).toEqual([true, false, true]);
-  await app.shards.admit('us', { by: 'ann' });
+  await app.shards.open('us', { by: 'ann' });
 });
 
 test('a message in a transaction of the application is stored on the first shard of its database', async () => {

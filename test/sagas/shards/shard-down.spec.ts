@@ -116,7 +116,7 @@ test('a shard that is added accepts sagas once it is admitted, and correlation i
   expect(await asia()).toMatchObject({ name: 'asia', accepting: false });
   await app.sagas.start(PaymentSaga, {}, { correlationId: 'by-both' });
   expect(await apps.idsOn('asia')).toEqual([]);
-  await app.shards.admit('asia', { by: 'ann' });
+  await app.shards.open('asia', { by: 'ann' });
   for (const [correlationId, id] of before)
     expect((await app.sagas.start(PaymentSaga, {}, { correlationId })).id).toBe(id);
   for (const correlationId of keys('new', 12)) await app.sagas.start(PaymentSaga, {}, { correlationId });
@@ -142,7 +142,7 @@ test('a database that had sagas before it became a shard is the first of its sha
   await apps.add('two');
   const app = await apps.start({ sagas, shards: ['two', 'one'] });
   expect((await app.shards.list()).map(({ accepting }) => accepting)).toEqual([false, true]);
-  await app.shards.admit('two');
+  await app.shards.open('two');
   expect((await app.sagas.get(id)).id).toBe(id);
   expect(await app.sagas.start(PaymentSaga, {}, { correlationId: 'before' })).toMatchObject({
     created: false,

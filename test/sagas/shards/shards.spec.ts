@@ -303,7 +303,7 @@ describe('sagas of an application with shards', () => {
     await Promise.all(keys('any', 8).map(() => other.sagas.start(PaymentSaga, {})));
     await expect(other.sagas.start(PaymentSaga, {}, { shard: 'eu' })).rejects.toThrow(SagaStateError);
     expect(await apps.idsOn('eu')).toEqual(on);
-    await app.shards.admit('eu');
+    await app.shards.open('eu');
     await until(async () => (await other.shards.list())[0]!.accepting);
     // Their home is 'eu' again, and some of them are on 'us'.
     const moved = keys('drained', 16).slice(before.length);
@@ -315,6 +315,6 @@ describe('sagas of an application with shards', () => {
       expect((await other.sagas.start(PaymentSaga, {}, { correlationId })).created).toBe(false);
     await app.shards.drain('eu');
     await expect(app.sagas.start(PaymentSaga, {})).rejects.toThrow('no shard accepts new sagas');
-    await Promise.all([app.shards.admit('eu'), app.shards.admit('us')]);
+    await Promise.all([app.shards.open('eu'), app.shards.open('us')]);
   });
 });

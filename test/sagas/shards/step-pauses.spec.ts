@@ -60,7 +60,7 @@ describe('a shard that is added', () => {
     expect(await pauses()).toMatchObject([{ step: 'charge', ...WHY, shards: ['first', 'second'] }]);
     // By a process that does not have the new shard yet.
     await before.operations.pauseStep(OrderSaga, 'send', WHY);
-    await app.shards.admit('second', { by: 'ann' });
+    await app.shards.open('second', { by: 'ann' });
     expect(await pauses()).toMatchObject(
       ['charge', 'send'].map((step) => ({ step, ...WHY, shards: ['first', 'second'] })),
     );

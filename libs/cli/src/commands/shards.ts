@@ -41,13 +41,6 @@ const CALLS: Record<ShardCall, { summary: string; details: string; example: stri
     example: 'saga shards drain eu --url "$EU_DATABASE_URL" --reason "a new server"',
     state: 'accepts no new sagas',
   },
-  admit: {
-    summary: 'Lets new sagas start on a shard that was added or drained',
-    details:
-      'Admit a shard that was added only when all processes have it: those without it would not find its sagas.',
-    example: 'saga shards admit asia --url "$ASIA_DATABASE_URL"',
-    state: 'accepts new sagas',
-  },
   close: {
     summary: 'Closes a shard, so that its tables can be copied to another server',
     details:
@@ -57,9 +50,10 @@ const CALLS: Record<ShardCall, { summary: string; details: string; example: stri
     state: 'is closed',
   },
   open: {
-    summary: 'Opens a closed shard again',
+    summary: 'Opens a closed shard again, or one that was added or drained for new sagas',
     details:
-      'Each process runs its sagas from its next poll on. Open it at one address only: at its new one, if it was copied.',
+      'Each process runs the sagas of a shard that was closed from its next poll on. Open it at one address only: at its new one, if it was copied. ' +
+      'Open a shard that was added only when all processes have it: those without it would not find its sagas.',
     example: 'saga shards open eu --url "$NEW_EU_DATABASE_URL"',
     state: 'is open',
   },

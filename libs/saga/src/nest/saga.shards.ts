@@ -31,15 +31,6 @@ export class SagaShards {
   }
 
   /**
-   * Admits new sagas to a shard that was drained, or that was added to the shards of the application. Call it once all
-   * processes have the shard. A shard that accepts sagas is unchanged.
-   * @throws the same errors as drain()
-   */
-  async admit(shard: string, options?: ReasonOptions): Promise<void> {
-    return this.change('admit', shard, options);
-  }
-
-  /**
    * Closes a shard, so that its tables can be copied to another server: see docs/shards.md. Each process stops its sagas and
    * its relay on the shard at its next poll, as at its own shutdown, and calls for its sagas fail with
    * SagaShardUnavailableError. Calls of `outcome()` and `watch()` that wait for its sagas end with an error. The call resolves
@@ -54,8 +45,9 @@ export class SagaShards {
   }
 
   /**
-   * Opens a closed shard: it is as it was before it was closed. Each process runs its sagas from its next poll on. A shard
-   * that is open is unchanged.
+   * Opens a closed shard: it is as it was before it was closed, and each process runs its sagas from its next poll on. A shard
+   * that is not closed is opened for new sagas: one that was drained, or that was added to the shards of the application.
+   * Open an added shard once all processes have it. A shard that is open and accepts sagas is unchanged.
    * @throws the same errors as drain()
    */
   async open(shard: string, options?: ReasonOptions): Promise<void> {

@@ -122,12 +122,12 @@ function anyShard(id: string, shards: readonly Shard[]): Shard {
 
 function noneAccepts(shards: readonly Shard[]): SagaStateError {
   return new SagaStateError(
-    `start(): no shard accepts new sagas: ${shards.map(({ name }) => name).join(', ')} are drained. Call admit() for one of them.`,
+    `start(): no shard accepts new sagas: ${shards.map(({ name }) => name).join(', ')} are drained. Call open() for one of them.`,
   );
 }
 
 function drained({ name }: Shard): SagaStateError {
   return new SagaStateError(
-    `start(): shard '${name}' accepts no new sagas. Call admit('${name}'), or start the saga on another shard.`,
+    `start(): shard '${name}' accepts no new sagas. Call open('${name}'), or start the saga on another shard.`,
   );
 }

@@ -18,7 +18,7 @@ export class Shard {
     return this.state;
   }
 
-  /** False: it is drained, or was never admitted. A shard of which nothing is known counts as one that accepts. */
+  /** False: it is drained, or was never opened for sagas. A shard of which nothing is known counts as one that accepts. */
   get accepting(): boolean {
     return this.state?.accepting ?? true;
   }

@@ -49,7 +49,7 @@ export class ApplicationShards implements ShardCalls {
     const { shards } = this;
     const shard = shardNamed(name, shards, `${call}(): the shard`);
     // What was paused since this process has started, by one that does not have the shard.
-    if (call === 'admit' && !shard.accepting) await shard.pauseAsOn(shards);
+    if (call === 'open' && !shard.accepting && !shard.row?.closed) await shard.pauseAsOn(shards);
     await this.runtimes.find((one) => one.shard === shard)!.change(call, change);
   }
 

@@ -16,7 +16,7 @@ export interface NamedRow {
 
 /**
  * Registers databases that have never been shards, each in its own database. The first ones accept sagas at once. Those
- * that are added later do not until they are admitted: processes that do not have them yet would not find sagas there. If
+ * that are added later do not until they are opened: processes that do not have them yet would not find sagas there. If
  * some databases have sagas already, only those are the first ones.
  * @param shards all of the configuration
  * @throws SagaConfigurationError if a database is another shard than the configuration says

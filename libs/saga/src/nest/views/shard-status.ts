@@ -8,7 +8,7 @@ export interface ShardStatus {
   /** Whether this process can reach the database of the shard. */
   readonly reachable: boolean;
   /**
-   * Whether new sagas may start on the shard. `false`: it was drained, or was added and not admitted yet. If the shard
+   * Whether new sagas may start on the shard. `false`: it was drained, or was added and not opened yet. If the shard
    * cannot be reached, it is the last known value. Undefined: this process has not reached the shard yet.
    */
   readonly accepting?: boolean;

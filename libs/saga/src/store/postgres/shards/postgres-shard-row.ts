@@ -24,12 +24,11 @@ export interface ShardChange {
 }
 
 /** A call that changes a shard. */
-export type ShardCall = 'drain' | 'admit' | 'close' | 'open';
+export type ShardCall = 'drain' | 'close' | 'open';
 
 /** Makes a call on the row of a shard. A shard that is so already is unchanged. */
 export function changeShard(rows: PostgresShardRow, call: ShardCall, change: ShardChange): Promise<unknown> {
-  if (call === 'close' || call === 'open') return rows[call](change);
-  return rows.setAccepting(call === 'admit', change);
+  return rows[call](change);
 }
 
 /** The row in which a database keeps its name and its number among the shards of an application. */
@@ -62,7 +61,11 @@ export class PostgresShardRow {
     );
   }
 
-  async setAccepting(accepting: boolean, { by, reason }: ShardChange): Promise<void> {
+  drain(change: ShardChange): Promise<void> {
+    return this.setAccepting(false, change);
+  }
+
+  private async setAccepting(accepting: boolean, { by, reason }: ShardChange): Promise<void> {
     await this.sql.query(
       `UPDATE ${this.table} SET accepting = $1, changed_at = now(), changed_by = $2, change_reason = $3 WHERE accepting <> $1`,
       [accepting, by ?? null, reason ?? null],
@@ -96,8 +99,10 @@ export class PostgresShardRow {
     });
   }
 
-  /** Opens a closed shard, which is as it was before it was closed. */
+  /** Opens a closed shard, which is as it was before it was closed, or another one for new sagas. */
   async open(change: ShardChange): Promise<void> {
+    const row = await this.read();
+    if (!row?.closed) return this.setAccepting(true, change);
     await this.sql.transaction(async (sql) => {
       await disableTimeouts(sql);
       for (const table of await this.sealedTables(sql))
