@@ -54,17 +54,19 @@ export interface Outcome {
   readonly kinds: ReadonlyMap<string, number>;
   /** The steps of which an attempt failed. */
   readonly failed: readonly string[];
+  /** Each with its step, as it is stored. */
+  readonly errors: readonly string[];
 }
 
 /** As many databases as runs of this file share: what waits on one of them leaves the processors to the others. */
 export const ownDatabases = (): TestApps[] => Array.from({ length: 4 }, () => TestApps.onOwnDatabase());
 
 /** Expects that whatever was answered cost time: each order is complete, once, and no attempt of a step failed. */
-export function expectTimeOnly({ statuses, started, problems, failed }: Outcome): void {
-  expect({ statuses, problems, failed }).toEqual({
+export function expectTimeOnly({ statuses, started, problems, errors }: Outcome): void {
+  expect({ statuses, problems, errors }).toEqual({
     statuses: { completed: started },
     problems: [],
-    failed: [],
+    errors: [],
   });
 }
 
@@ -176,6 +178,7 @@ async function onEach(
     started: outcomes.reduce((sum, { started }) => sum + started, 0),
     kinds: new Map(Object.entries(sums(outcomes.map(({ kinds }) => [...kinds])))),
     failed: [...new Set(outcomes.flatMap(({ failed }) => failed))].sort(),
+    errors: outcomes.flatMap(({ errors }) => errors),
   };
 }
 
@@ -196,10 +199,12 @@ async function inScene(
     scene.proxy.answerTo = () => undefined;
     const statuses = await scene.statuses();
     const problems = await scene.problems();
-    const failed = await apps.sql<{ name: string }>(
-      'SELECT DISTINCT name FROM saga.step WHERE errors IS NOT NULL ORDER BY name',
+    const rows = await apps.sql<{ name: string; errors: string }>(
+      'SELECT name, errors::text FROM saga.step WHERE errors IS NOT NULL ORDER BY name',
     );
-    return { statuses, problems, started: scene.started, kinds, failed: failed.map(({ name }) => name) };
+    const failed = [...new Set(rows.map(({ name }) => name))];
+    const errors = rows.map(({ name, errors: stored }) => `${name}: ${stored}`);
+    return { statuses, problems, started: scene.started, kinds, failed, errors };
   } finally {
     await scene.close();
   }
