@@ -135,8 +135,11 @@ export async function answeredFor(
   return onEach(databases, (apps) =>
     inScene(apps, '20s', async (scene) => {
       const kinds = new Map<string, number>();
-      for (let answer = left.shift(); answer; answer = left.shift())
+      for (let answer = left.shift(); answer; answer = left.shift()) {
         await answeredWhile(scene, kinds, answer, time);
+        // If the next outage began at once, they would together last for longer than a lease.
+        await scene.statuses();
+      }
       return kinds;
     }),
   );
