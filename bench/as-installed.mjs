@@ -4,7 +4,7 @@ import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Installations, packLibrary } from '../test/compatibility/installation.mjs';
+import { Installations, packPackages } from '../test/compatibility/installation.mjs';
 import { nodeBinary } from '../test/compatibility/node-binary.mjs';
 import { NODES } from '../test/compatibility/rows.mjs';
 import { enginesOf } from './engines.mjs';
@@ -37,7 +37,7 @@ export class AsInstalled {
   async prepare() {
     // PostgreSQL and npm may run as other users.
     chmodSync(this.#folder, 0o755);
-    const installations = new Installations(this.#folder, await packLibrary(this.#folder));
+    const installations = new Installations(this.#folder, await packPackages(this.#folder));
     const versions = Object.fromEntries(BESIDE.map((name) => [name, ROOT.devDependencies[name]]));
     this.#project = await installations.ofSet('application', versions);
     for (const version of Object.values(NODES))
