@@ -4,14 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { PACKAGES } from '../../rooms.mjs';
 import { run } from './commands.mjs';
 
-const OPTIONS = [
-  'install',
-  '--prefer-offline',
-  '--no-audit',
-  '--no-fund',
-  '--no-package-lock',
-  '--loglevel=error',
-];
+/** npm's install, with what is the same for all projects. */
+export const INSTALL = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
+const OPTIONS = [...INSTALL, '--no-package-lock'];
 
 const LIBS = fileURLToPath(new URL('../../libs/', import.meta.url));
 

@@ -1,16 +1,10 @@
 import { run } from './commands.mjs';
+import { INSTALL } from './installation.mjs';
 import { installedVersions } from './installed-versions.mjs';
 import { SETS } from './rows.mjs';
 
 const NEST = ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'];
-const INSTALL = [
-  'install',
-  '--prefer-offline',
-  '--ignore-scripts',
-  '--no-audit',
-  '--no-fund',
-  '--loglevel=error',
-];
+const OPTIONS = [...INSTALL, '--ignore-scripts'];
 
 /**
  * Versions that an application may have, and that stop no installation of the library. docs/compatibility.md shows them.
@@ -71,9 +65,9 @@ function applicationWith({ installed, with: others = [] }, installations) {
 async function tryBeside(version, installations) {
   const folder = await applicationWith(version, installations);
   const { 'nestjs-durable-saga': core, ...others } = installations.packages;
-  await run('npm', [...INSTALL, core], { cwd: folder });
+  await run('npm', [...OPTIONS, core], { cwd: folder });
   await importEntry(folder, version);
-  await run('npm', [...INSTALL, '--package-lock-only', core, ...Object.values(others)], { cwd: folder });
+  await run('npm', [...OPTIONS, '--package-lock-only', core, ...Object.values(others)], { cwd: folder });
   const [name, wanted] = nameAndVersion(version.installed);
   const versions = await installedVersions(folder, ['@nestjs/core', 'pg', name]);
   if (versions[name] !== wanted) throw new Error(`npm replaced ${version.installed} by ${versions[name]}`);

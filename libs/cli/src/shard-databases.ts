@@ -14,7 +14,6 @@ import {
   PostgresShardRow,
   type ShardCall,
   type ShardChange,
-  changeShard,
   convertWhoAndWhy,
   isTransientError,
 } from 'nestjs-durable-saga/internal/runtime';
@@ -100,7 +99,7 @@ export async function changeShardAt(
   return onShard(shard.address, terminal, async (rows, row, { graphs }) => {
     const { coded: isCoded } = rulesOf(await graphs.newest());
     checkEncoded({ isCoded, codec }, change.reason && '--reason');
-    await changeShard(rows, call, convertWhoAndWhy(change, new Coder(codec).encoding));
+    await rows[call](convertWhoAndWhy(change, new Coder(codec).encoding));
     const after = await rows.read();
     return after?.accepting !== row.accepting || after.closed !== row.closed;
   });

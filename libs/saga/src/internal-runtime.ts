@@ -74,7 +74,6 @@ export { migrate, migrationScript, missingParts, prepareTables } from './store/p
 export { MESSAGING_NEEDS, SAGA_NEEDS, partitionedNeeds } from './store/postgres/setup/needs.js';
 export {
   PostgresShardRow,
-  changeShard,
   shardsOfTransaction,
   type ShardCall,
   type ShardChange,

@@ -9,7 +9,6 @@ import { homeOf } from '../../store/postgres/connection/home-database.js';
 import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
 import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
 import {
-  changeShard,
   PostgresShardRow,
   type ShardCall,
   type ShardChange,
@@ -114,7 +113,7 @@ export class ShardRuntime {
     const { rows } = this.connection;
     const encoded = convertWhoAndWhy(change, new Coder(this.shared.options.codec).encoding);
     try {
-      await changeShard(rows, call, encoded);
+      await rows[call](encoded);
     } catch (error) {
       if (!isTransientError(error)) throw error;
       health.lost(error);

@@ -23,13 +23,8 @@ export interface ShardChange {
   readonly reason?: string;
 }
 
-/** A call that changes a shard. */
+/** A call that changes a shard, a method of its row. A shard that is so already is unchanged. */
 export type ShardCall = 'drain' | 'close' | 'open';
-
-/** Makes a call on the row of a shard. A shard that is so already is unchanged. */
-export function changeShard(rows: PostgresShardRow, call: ShardCall, change: ShardChange): Promise<unknown> {
-  return rows[call](change);
-}
 
 /** The row in which a database keeps its name and its number among the shards of an application. */
 export class PostgresShardRow {
