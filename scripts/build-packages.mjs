@@ -1,6 +1,5 @@
 /**
- * `npm run build:libs`: builds the packages below libs/ that are released. The core is built by Nest's command line, with
- * TypeScript 6: its declarations are what the reports of the public API show. The others follow in the order of rooms.mjs, in
+ * `npm run build:libs`: builds the packages below libs/ that are released. The core is first, by build-core.mjs. The others follow in the order of rooms.mjs, in
  * which each comes after those that it imports.
  */
 import { spawnSync } from 'node:child_process';
@@ -11,7 +10,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const others = Object.keys(PACKAGES).filter((name) => name !== 'saga');
 
 for (const words of [
-  ['node_modules/@nestjs/cli/bin/nest.js', 'build', 'saga'],
+  ['scripts/build-core.mjs'],
   ['scripts/compile.mjs', ...others.map((name) => `libs/${name}`)],
 ]) {
   const { status, error } = spawnSync(process.execPath, words, { cwd: ROOT, stdio: 'inherit' });

@@ -21,7 +21,7 @@ const JEST = [
  * builds it.
  */
 const BUILT = {
-  'libs/saga': ['dist/index.js', 'npx', 'nest', 'build', 'saga'],
+  'libs/saga': ['dist/index.js', process.execPath, 'scripts/build-core.mjs'],
   ...Object.fromEntries(
     Object.keys(PACKAGES)
       .filter((name) => name !== 'saga')

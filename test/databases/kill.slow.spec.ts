@@ -16,7 +16,7 @@ const BUILT: Plugin = {
   name: 'built',
   setup: ({ onResolve }) =>
     onResolve({ filter: /libs\/saga\/src\// }, ({ path }) => ({
-      path: fileURLToPath(new URL(`../../libs/saga/dist/${path.split('/src/')[1]}`, import.meta.url)),
+      path: fileURLToPath(new URL(`../../libs/saga/dist/modules/${path.split('/src/')[1]}`, import.meta.url)),
       external: true,
     })),
 };

@@ -19,7 +19,7 @@ const TOOLS = join(ROOT, 'node_modules/.bin');
  * the commit that raises the figure gives.
  */
 const BUDGET: Record<string, number> = {
-  ...{ saga: 2_650_000, messaging: 190_000, telemetry: 56_000 },
+  ...{ saga: 1_500_000, messaging: 190_000, telemetry: 56_000 },
   ...{ admin: 300_000, declared: 350_000, cli: 310_000 },
 };
 
@@ -82,10 +82,14 @@ describe.each(Object.keys(PACKAGES))('the package %s', (name) => {
     expect(paths().filter((path) => /\.(spec|contract|test|mutants)\.|\/__|fixture/.test(path))).toEqual([]);
   });
 
-  it('has types for each module, and a module for all types', () => {
-    const code = paths().filter((path) => /(?<!\.d)\.(js|ts)$/.test(path) && !path.includes('/dashboard/'));
+  it('has a module for all types', () => {
     const types = paths().filter((path) => path.endsWith('.d.ts'));
-    expect(types.sort()).toEqual(code.map((path) => path.replace(/\.js$/, '.d.ts')).sort());
+    expect(paths()).toEqual(expect.arrayContaining(types.map((path) => path.replace(/\.d\.ts$/, '.js'))));
+  });
+
+  it('has types by the names that the sources give them: no bundler had to tell two of one name apart', () => {
+    const types = paths().filter((path) => path.endsWith('.d.ts'));
+    expect(types.flatMap((path) => read(path).match(/\b\w+\$\d+\b/g) ?? [])).toEqual([]);
   });
 
   it('points to no source maps, since it holds no sources', () => {

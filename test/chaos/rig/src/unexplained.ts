@@ -1,12 +1,12 @@
 import type pg from 'pg';
 // The package exports no way to look through a database. What it has is compiled before the rig is.
-import { graphOfDescription } from '../../../../libs/saga/dist/definition/describe/graph-of-description.js';
-import { sagaLabel } from '../../../../libs/saga/dist/definition/graph/saga-graph.js';
-import { findUnexplained } from '../../../../libs/saga/dist/nest/maintenance/find-unexplained.js';
-import { EngineSql } from '../../../../libs/saga/dist/store/postgres/connection/engine-sql.js';
-import { PgDatabase } from '../../../../libs/saga/dist/store/postgres/connection/pg-database.js';
-import { PostgresGraphStore } from '../../../../libs/saga/dist/store/postgres/postgres-graph-store.js';
-import { PostgresSagaStore } from '../../../../libs/saga/dist/store/postgres/postgres-saga-store.js';
+import { graphOfDescription } from '../../../../libs/saga/dist/modules/definition/describe/graph-of-description.js';
+import { sagaLabel } from '../../../../libs/saga/dist/modules/definition/graph/saga-graph.js';
+import { findUnexplained } from '../../../../libs/saga/dist/modules/nest/maintenance/find-unexplained.js';
+import { EngineSql } from '../../../../libs/saga/dist/modules/store/postgres/connection/engine-sql.js';
+import { PgDatabase } from '../../../../libs/saga/dist/modules/store/postgres/connection/pg-database.js';
+import { PostgresGraphStore } from '../../../../libs/saga/dist/modules/store/postgres/postgres-graph-store.js';
+import { PostgresSagaStore } from '../../../../libs/saga/dist/modules/store/postgres/postgres-saga-store.js';
 
 const SCHEMA = 'saga';
 

@@ -9,15 +9,15 @@ import type { ContractInput, ContractResult } from '../types/remote-input.js';
 import type { ProbeAnswer, StepHandlerOptions } from '../options/step-options.js';
 
 /* oxlint-disable typescript/no-explicit-any -- the shape of a method is checked, not what it carries */
-type ContextOf<Transactional extends boolean, Input> = Transactional extends true
+type HandlerContextOf<Transactional extends boolean, Input> = Transactional extends true
   ? TransactionalHandlerContext<Input, any>
   : HandlerContext<Input>;
 
 type HandlerMethod<Name extends string, Transactional extends boolean> = (
-  ctx: ContextOf<Transactional, ContractInput<Name>>,
+  ctx: HandlerContextOf<Transactional, ContractInput<Name>>,
 ) => ContractResult<Name> | Promise<ContractResult<Name>>;
 
-type HasCompensation<
+type HasHandlerCompensation<
   Compensation extends string,
   Transactional extends boolean,
   Method extends (...args: any) => any,
@@ -29,7 +29,7 @@ type HasCompensation<
   ) => any;
 };
 
-type HasProbe<Probe extends string, Method extends (...args: any) => any> = {
+type HasHandlerProbe<Probe extends string, Method extends (...args: any) => any> = {
   [K in Probe]: (
     ctx: HandlerContext<any>,
   ) => ProbeAnswer<Awaited<ReturnType<Method>>> | Promise<ProbeAnswer<Awaited<ReturnType<Method>>>>;
@@ -50,7 +50,8 @@ export function StepHandler<
 >(name: Name, options: StepHandlerOptions<Compensation, Transactional, Probe, ContractInput<Name>> = {}) {
   return <
     Method extends HandlerMethod<Name, Transactional>,
-    Target extends HasCompensation<Compensation, Transactional, Method> & HasProbe<Probe, Method>,
+    Target extends HasHandlerCompensation<Compensation, Transactional, Method> &
+      HasHandlerProbe<Probe, Method>,
   >(
     target: Target,
     key: string,

@@ -1,4 +1,4 @@
-import type { EntityManager } from './entity-manager.js';
+import type { EntityManager } from 'typeorm';
 import type { OutboxMessage } from './outbox-message.js';
 import type { SagaFailure } from './saga-failure.js';
 import type { declaredInput, IsRemote, RemoteResult } from './remote-input.js';

@@ -5,7 +5,7 @@ import type {
   InTransaction,
   StepContext,
 } from './contexts.js';
-import type { EntityManager } from './entity-manager.js';
+import type { EntityManager } from 'typeorm';
 
 /** The properties that only the saga's own steps have. */
 type SagasOwn =

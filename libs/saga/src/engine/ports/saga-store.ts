@@ -1,5 +1,5 @@
 import type { StepSlotStore } from './step-slots.js';
-import type { EntityManager } from '../../definition/types/entity-manager.js';
+import type { EntityManager } from 'typeorm';
 import type { Durability } from '../../definition/options/saga-options.js';
 import type { SagaCodecError } from '../../errors.js';
 import type { Operation, StoredOperation } from './operation.js';

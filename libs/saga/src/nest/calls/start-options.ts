@@ -1,4 +1,4 @@
-import type { EntityManager } from '../../definition/types/entity-manager.js';
+import type { EntityManager } from 'typeorm';
 import type { Duration } from '../../definition/options/duration.js';
 import * as kind from '../../definition/options/kinds.js';
 import { optional, type OptionTable, withDefault } from '../../definition/options/option-reader.js';

@@ -11,13 +11,13 @@ const JSON_MARK = `"${MARK}`;
 const LOOKS_CODED = / *"?saga:coded:/y;
 
 /** Describes a value that is at a place. Called only if there is a codec. */
-export type ContextOf<Place> = (place: Place) => PayloadContext;
+export type DescribeAt<Place> = (place: Place) => PayloadContext;
 
 /** What becomes of payloads and texts on their way, in one direction. */
 export interface Conversion {
   /** Encodes JSON text to JSON text. */
-  json<Place>(text: string, contextOf: ContextOf<Place>, place: Place): string;
-  text<Place>(text: string, contextOf: ContextOf<Place>, place: Place): string;
+  json<Place>(text: string, contextOf: DescribeAt<Place>, place: Place): string;
+  text<Place>(text: string, contextOf: DescribeAt<Place>, place: Place): string;
 }
 
 /** Nothing becomes of them. */

@@ -1,4 +1,4 @@
-import type { EntityManager } from '../../definition/types/entity-manager.js';
+import type { EntityManager } from 'typeorm';
 import { loadedOperations } from '../../engine/ports/operation.js';
 import type {
   AwaitedSignals,

@@ -1,4 +1,4 @@
-import type { EntityManager } from '../../../definition/types/entity-manager.js';
+import type { EntityManager } from 'typeorm';
 import type { PgClient, PgPool } from './pg-types.js';
 import type { Sql } from './sql.js';
 

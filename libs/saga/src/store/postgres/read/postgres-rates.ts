@@ -1,3 +1,4 @@
+import type { Sql } from '../connection/sql.js';
 import { sagaRatesSql, stepRatesSql } from './rates.sql.js';
 import { type Nullable, withoutNulls } from './without-nulls.js';
 
@@ -32,10 +33,6 @@ type InBucket<T> = T & { readonly bucket: number };
 export const SAGAS_PER_BUCKET = 1_000;
 const SAGAS_WITH_STEPS_PER_BUCKET = 100;
 
-interface Sql {
-  query(text: string, values?: unknown[]): Promise<unknown>;
-}
-
 /** The outcome of sagas by when they were started; bounded, whatever the tables hold. */
 export class PostgresRates {
   private readonly schema: string;
@@ -68,7 +65,7 @@ export class PostgresRates {
   }
 
   private async rates<T extends object>(text: string, values: unknown[]): Promise<T[]> {
-    const rows = (await this.sql.query(text, values)) as Nullable<T>[];
+    const rows = await this.sql.query<Nullable<T>[]>(text, values);
     return rows.map((row) => withoutNulls(row));
   }
 }

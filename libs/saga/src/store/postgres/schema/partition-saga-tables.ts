@@ -1,5 +1,5 @@
 import * as kind from '../../../definition/options/kinds.js';
-import type { QueryRunner } from '../typeorm/typeorm-types.js';
+import type { QueryRunner } from 'typeorm';
 import { FIRST_MONDAY } from '../sql-values.js';
 import { partitionParts, unpartitionStatements } from './partition-tables.sql.js';
 import { PARTITIONED, PARTITIONING_TABLES } from './tables/table-facts.js';

@@ -4,7 +4,7 @@ import { SagaConfigurationError } from '../../../errors.js';
 import { payloadCodec, type PayloadCodec } from '../../coded/payload-codec.js';
 import { schemaName } from '../connection/schema-name.js';
 import { INSTANCE_PRIVATE, type PlaceColumns, readingOf, STEP_PRIVATE } from '../typeorm/entity-columns.js';
-import type { EntitySchema } from '../typeorm/typeorm-types.js';
+import type { EntitySchema } from 'typeorm';
 import { type TypeOrm, typeOrm } from '../typeorm/typeorm-package.js';
 import { SAGA_ROW, SagaInstance, SagaStep } from './saga-row.js';
 import { STEP_COLUMNS } from './step-row.js';

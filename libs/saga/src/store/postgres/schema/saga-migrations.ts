@@ -1,4 +1,4 @@
-import type { MigrationInterface, QueryRunner } from '../typeorm/typeorm-types.js';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { SagaConfigurationError } from '../../../errors.js';
 import { optional, OptionReader, type OptionTable } from '../../../definition/options/option-reader.js';
 import { withoutProblems } from '../../../definition/options/read-options.js';
