@@ -4,6 +4,7 @@ import { appendFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { delimiter, join } from 'node:path';
 import { freePort } from '../../libs/cli/dist/postgres/index.js';
+import { untilListening } from '../support/until-listening.mjs';
 import { run } from './commands.mjs';
 import { installedVersions } from './installed-versions.mjs';
 import { SETS } from './rows.mjs';
@@ -72,6 +73,7 @@ async function order({ folder, env, port, call }) {
   try {
     await background(saga, ['postgres'], /PostgreSQL answers/);
     await background('dist/main.js', [], /successfully started/);
+    await untilListening(port);
     const headers = { 'content-type': 'application/json' };
     const url = `http://127.0.0.1:${port}/orders`;
     const placed = await fetch(url, { method: 'POST', headers, body: JSON.stringify(ORDER) });

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { packPackages } from '../compatibility/installation.mjs';
+import { untilListening } from '../support/until-listening.mjs';
 
 /** The promised time (s): ten minutes, including the time to read and type. */
 const LIMIT = 600;
@@ -66,18 +67,14 @@ try {
   if (values.orm && values.orm !== 'typeorm') await hasNoTypeOrm();
   await step('npm test', () => call('npm', ['test']));
   await step('npm run postgres', () => background('npm', ['run', 'postgres'], /PostgreSQL answers/));
-  const first = await step('npm run start', () =>
-    background('npm', ['run', 'start'], /successfully started/),
-  );
+  const first = await step('npm run start', application);
   await step('an order, and kill -9 in the middle of charging', async () => {
     await http('POST', '/orders', ORDER);
     await first.says(/charge 20 .* the bank answers in 5 s/);
     process.kill(-first.pid, 'SIGKILL');
     await first.ended;
   });
-  const second = await step('npm run start, again', () =>
-    background('npm', ['run', 'start'], /successfully started/),
-  );
+  const second = await step('npm run start, again', application);
   await step('the order is completed', () => completed());
   await step('npx saga list', async () =>
     console.log((await call('npx', ['saga', 'list'])).replace(/^/gm, '    ')),
@@ -161,6 +158,12 @@ async function completed() {
     if (status === 'completed') return;
   }
   throw new Error('The order was not completed in a minute');
+}
+
+async function application() {
+  const started = await background('npm', ['run', 'start'], /successfully started/);
+  await untilListening(appPort);
+  return started;
 }
 
 async function http(method, path, body) {
