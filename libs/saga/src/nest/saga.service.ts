@@ -45,6 +45,9 @@ export class SagaService {
    * Starts a saga. When the promise resolves, the saga is stored and runs even if this process dies. Concurrent calls
    * share round trips to the database.
    *
+   * A name starts the highest version of a saga: a declared saga, for example. `S` then types its input and its results:
+   * an interface with a method for each step. Default: both are untyped.
+   *
    * @throws SagaPayloadError if JSON cannot represent the input; the message names the path
    * @throws SagaValidationError for invalid options, for an input that is not valid by `@Saga({ input })` (the message
    * names each path), or if lockKey does not return a key
@@ -54,17 +57,11 @@ export class SagaService {
    * @throws SagaShardUnavailableError with shards, at once, if the shard cannot be reached
    * @throws SagaStateError with shards, if the shard is drained
    */
-  start<S>(saga: Type<S>, input: InputOf<S>, options?: StartOptions): Promise<SagaHandle<S>>;
-  /**
-   * Starts a saga by its name, in its highest version: a declared saga, for example. `S` types its input and its results: an
-   * interface with a method for each step. Default: both are untyped.
-   */
-  start<S = unknown>(
-    saga: string,
+  async start<S = unknown>(
+    saga: Type<S> | string,
     input: NoInfer<InputOf<S>>,
     options?: StartOptions,
-  ): Promise<SagaHandle<S>>;
-  async start(saga: Type | string, input: unknown, options?: StartOptions): Promise<SagaHandle<unknown>> {
+  ): Promise<SagaHandle<S>> {
     const running = await this.runtime.ready();
     const { registry, shards } = running;
     const graph = typeof saga === 'string' ? registry.latestOf(saga) : registry.latest(saga);
