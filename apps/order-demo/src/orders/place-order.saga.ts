@@ -50,7 +50,7 @@ export class PlaceOrderSaga {
     input,
     transaction,
     failure,
-  }: TransactionalCompensationContext<PlaceOrder, void, object>): Promise<void> {
+  }: TransactionalCompensationContext<PlaceOrder, void, PlaceOrderSaga, object>): Promise<void> {
     const cancelledBecause = failure.error?.message ?? failure.reason ?? failure.kind;
     await this.orders.change(transaction, input.orderId, { status: 'cancelled', cancelledBecause });
   }
