@@ -50,7 +50,7 @@ export class OutageScene {
   /** Starts orders, and signals each of them, as an application does that does not repeat calls itself. */
   async startOrders(count: number): Promise<void> {
     const one = async () => {
-      const handle = await this.app.sagas.start(this.order as never, {});
+      const handle = await this.app.sagas.start(this.order, {});
       this.handles.push(handle);
       await this.app.sagas.signal(handle.id, 'paid', 1).catch(isUndone);
     };
@@ -64,7 +64,7 @@ export class OutageScene {
     await operations.resumeStep('order', step, { by: 'a' });
     await operations.cleanup({ olderThan: '1h' });
     await operations.stats();
-    const handle = await sagas.start(this.order as never, {});
+    const handle = await sagas.start(this.order, {});
     this.handles.push(handle);
     await operations.pause(handle.id, { by: 'a' });
     await until(async () => (await sagas.get(handle.id)).status === 'paused');
