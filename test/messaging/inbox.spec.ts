@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
+import type { Duration } from 'nestjs-durable-saga';
 import { Gate, until } from '../support/gate.js';
 import { MemoryBroker } from './support/memory-broker.js';
 import { MessagingApps } from './support/messaging-apps.js';
 
 const apps = MessagingApps.onOwnDatabase();
-const start = (retention?: string) =>
+const start = (retention?: Duration) =>
   apps.start({ messaging: { transport: new MemoryBroker(), inbox: { retention } } });
 const journal = () => apps.sql<{ consumer: string; message_id: string }>('SELECT * FROM saga.inbox');
 const spend = (manager: EntityManager) => manager.query('INSERT INTO spent VALUES (1)');

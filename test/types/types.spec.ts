@@ -185,6 +185,18 @@ const WRONG: Record<string, [members: string, ...words: (string | RegExp)[]]> = 
     `@Step({ timeout: true }) ${step}`,
     /'true' is not assignable to type 'Duration/,
   ],
+  'steps without return types that read results': [
+    `constructor(readonly stock: { reserve(sku: string): Promise<Reservation>; ship(id: string): Promise<string> }) {}
+     @Step() reserveStock(ctx: StepContext<PlaceOrder>) { return this.stock.reserve(ctx.input.sku); }
+     @Step() ship(ctx: StepContext<PlaceOrder, PlaceOrderSaga>) {
+       return this.stock.ship(ctx.results.reserveStock.reservationId);
+     }`,
+    "Property 'reserveStock' does not exist on type '{}'",
+  ],
+  'a unit that durations do not have': [
+    `@Step({ timeout: '10 minutes' }) ${step}`,
+    /'"10 minutes"' is not assignable to type 'Duration/,
+  ],
   'an input that lacks a property': [
     `constructor(readonly sagas: SagaService) {}
      @Step() ${step}

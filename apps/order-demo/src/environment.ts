@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { Duration } from 'nestjs-durable-saga';
 import { ORM_NAMES, type OrmName } from './orm/orm.js';
 
 /** The environment of this application's processes, read once and validated. */
@@ -10,7 +11,7 @@ export interface Environment {
   /** Does this process run sagas, or only start and show them? */
   readonly worker: boolean;
   /** How long a worker's silence is taken for its death. */
-  readonly lease: string;
+  readonly lease: Duration;
   /** The database layer of orders and their sagas. */
   readonly orm: OrmName;
   /** Attempts of a compensation before the saga is stuck and waits for an operator. */
@@ -36,7 +37,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environme
     port: whole('PORT', 3000, [0, 65_535]),
     worker: worker === 'on',
     orm: orm!,
-    lease: env.SAGA_LEASE || '30s',
+    // SagaModule checks it.
+    lease: (env.SAGA_LEASE || '30s') as Duration,
     compensationAttempts: whole('SAGA_COMPENSATION_ATTEMPTS', 10, [1, 1_000]),
   };
   if (problems.length > 0) throw new Error(`${problems.join('. ')}.`);

@@ -7,7 +7,6 @@ import {
   type OptionsRead,
   PAGE_SIZE,
   SAGA_STATUSES,
-  duration,
   isKey,
   optional,
   readObject,
@@ -111,7 +110,7 @@ export const parameter = {
   }),
   /** @param longest milliseconds */
   duration: (longest: number, description: string) => ({
-    ...optional(once(duration({ longest }))),
+    ...optional(once({ read: (text, name, reader) => reader.duration(text, name, { longest }) })),
     doc: { example: '30s', description },
   }),
   count: (least: number, most: number, byDefault: number) => {

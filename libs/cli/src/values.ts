@@ -2,7 +2,7 @@ import { access, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { SagaFilter, SagaStatus } from 'nestjs-durable-saga';
-import { SAGA_STATUSES, nearestName, toMilliseconds } from 'nestjs-durable-saga/internal';
+import { SAGA_STATUSES, nearestName, readDuration, toMilliseconds } from 'nestjs-durable-saga/internal';
 import type { Terminal } from './terminal.js';
 import { UsageError } from './command.js';
 
@@ -54,7 +54,8 @@ export function readTime(written: string | undefined, name: string): number | un
 
 /** `2026-11-21`, `2026-11-21T22:00Z`, or how long ago: `15m`. */
 export function readDate(written: string, name: string): Date {
-  if (/^[\d.]+(ms|s|m|h|d)$/.test(written)) return new Date(Date.now() - toMilliseconds(written, name));
+  const ago = readDuration(written, name);
+  if (typeof ago === 'number') return new Date(Date.now() - ago);
   const date = /^\d{4}-\d\d-\d\d/.test(written) ? new Date(written) : new Date(NaN);
   if (!Number.isNaN(date.getTime())) return date;
   throw new UsageError(

@@ -14,7 +14,12 @@ export { mermaidOf } from './definition/describe/mermaid-of-graph.js';
 export { childOf, describeSaga, descriptionOf } from './definition/describe/saga-description.js';
 export { linkSubSagas } from './definition/graph/link-sub-sagas.js';
 export { sagaLabel, stepOfKey, type SagaGraph } from './definition/graph/saga-graph.js';
-export { LONGEST_TIMER, readDuration, toMilliseconds } from './definition/options/duration.js';
+export {
+  DURATION_PATTERN,
+  LONGEST_TIMER,
+  readDuration,
+  toMilliseconds,
+} from './definition/options/duration.js';
 export { handlerOf, handlerSaga } from './definition/options/handler-name.js';
 export * as kind from './definition/options/kinds.js';
 export { duration } from './definition/options/kinds.js';

@@ -6,7 +6,7 @@ import { LedgerEntry } from './ledger-entry.entity.js';
 import { PlaceOrderSaga, placeOrder } from './place-order.saga.js';
 import { StockService } from './stock.service.js';
 
-const WAIT = { timeout: '60s' };
+const WAIT = { timeout: '60s' } as const;
 
 /** A saga completes: its steps in order, its signal taken, its transactional step written once. */
 export async function itCompletes(app: INestApplicationContext): Promise<void> {

@@ -11,7 +11,7 @@ import { installedVersion } from './installed-version.js';
 import type { Layer, Layers } from './layer.js';
 
 const { DATABASE_URL: URL = '', LAYER, SAGA_ID: KILLED = '' } = process.env;
-const WAIT = { timeout: '60s' };
+const WAIT = { timeout: '60s' } as const;
 /** The step of a process that is to be killed waits for ever. */
 const hangs = LAYER !== undefined;
 let layer: Layer<object>;

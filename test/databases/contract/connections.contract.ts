@@ -14,7 +14,7 @@ const LISTENING = `FROM pg_stat_activity
 /** What happens to connections. */
 export function describeConnections(apps: LayerApps): void {
   test('LISTEN works again after its connection was lost', async () => {
-    const worker = { pollInterval: '1h' };
+    const worker = { pollInterval: '1h' } as const;
     await apps.start({ sagas: [Order], options: { worker } });
     expect(await apps.sql(`SELECT pg_terminate_backend(pid) ${LISTENING}`)).toHaveLength(1);
     const web = await apps.start({ sagas: [Order], options: { worker: false } });

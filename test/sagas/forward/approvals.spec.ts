@@ -15,7 +15,7 @@ import { journal, Journalled } from '../../support/journalled.js';
 import { TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
-const NO_POLL = { worker: { pollInterval: '1h' } };
+const NO_POLL = { worker: { pollInterval: '1h' } } as const;
 
 @Saga({ name: 'payout' })
 class PayoutSaga extends Journalled {

@@ -5,7 +5,7 @@ import { TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
 /** What is not handed over, or woken, is not found by looking either. */
-const NO_POLL = { worker: { pollInterval: '1h' } };
+const NO_POLL = { worker: { pollInterval: '1h' } } as const;
 /** Milliseconds. So long that a busy machine renews it in time: a lease that is lost is another attempt. */
 const LEASE = 4_000;
 const LEVELS = ['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'];

@@ -17,7 +17,7 @@ import { waits } from '../../support/waits.js';
 
 const apps = TestApps.onOwnDatabase();
 /** Nothing here may be found by polling: what waits has to be woken. */
-const NO_POLL = { worker: { pollInterval: '1h' } };
+const NO_POLL = { worker: { pollInterval: '1h' } } as const;
 
 interface Reply {
   accepted: boolean;
@@ -197,7 +197,7 @@ describe('A signal that comes before the saga waits for it', () => {
   });
 
   test('is kept by a saga that has not started, which starts no sooner for it', async () => {
-    const options = { worker: { pollInterval: '10ms' } };
+    const options = { worker: { pollInterval: '10ms' } } as const;
     const { sagas } = await apps.start({ sagas: [PaymentSaga], options });
     const saga = await sagas.start(PaymentSaga, ORDER, { delay: '1h' });
     await sagas.signal(saga.id, 'payment-reply', ACCEPTED);

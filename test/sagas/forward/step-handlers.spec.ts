@@ -128,7 +128,7 @@ describe('a worker that is given the classes that it runs', () => {
   });
 
   test('runs those of the providers among them, and no sagas of others', async () => {
-    const options = { worker: { sagas: [StockHandlers], pollInterval: '1h' } };
+    const options = { worker: { sagas: [StockHandlers], pollInterval: '1h' as const } };
     await apps.start({ sagas: [OrderSaga], providers: [StockHandlers], options });
     const { sagas } = await shop(NO_WORKER);
     const { id } = await order(sagas);

@@ -12,7 +12,7 @@ import { waits } from '../../support/waits.js';
 
 const apps = TestApps.onOwnDatabase();
 /** Nothing here may be found by polling: what waits has to be woken. */
-const NO_POLL = { worker: { pollInterval: '1h' } };
+const NO_POLL = { worker: { pollInterval: '1h' } } as const;
 
 describe('Signals of one name', () => {
   @Saga({ name: 'line' })

@@ -4,7 +4,7 @@ import { TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
 /** Nothing here may be found by polling: what waits has to be woken. */
-const NO_POLL = { worker: { pollInterval: '1h' } };
+const NO_POLL = { worker: { pollInterval: '1h' } } as const;
 
 interface Folder {
   owner: string;

@@ -23,7 +23,7 @@ function scene() {
   }
   return { Order, Alarm, received, goOn };
 }
-const OFTEN = { worker: { pollInterval: '20ms' } };
+const OFTEN = { worker: { pollInterval: '20ms' } } as const;
 
 test('a saga that has not finished by its sla is reported once, whichever process runs it', async () => {
   const { Order, Alarm, received, goOn } = scene();

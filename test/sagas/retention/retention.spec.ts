@@ -167,7 +167,7 @@ describe('cleanup', () => {
       );
       return row;
     };
-    const options = { olderThan: '30d', saga: OrderSaga, limit: 600 };
+    const options = { olderThan: '30d', saga: OrderSaga, limit: 600 } as const;
     expect(await app.operations.cleanup({ ...options, dryRun: true })).toEqual({ deleted: 600, more: true });
     expect(await app.operations.cleanup(options)).toEqual({ deleted: 600, more: true });
     expect(await counts()).toEqual({ oldest: 400, all: 1_900, steps: 1_900 });
@@ -375,7 +375,7 @@ describe('a retention', () => {
   });
 
   test('that is no duration stops the application', async () => {
-    @Saga({ retention: 'soon' })
+    @Saga({ retention: '10 minutes' as never })
     class WrongSaga {
       @Step() do() {}
     }
@@ -384,9 +384,9 @@ describe('a retention', () => {
       @Step() do() {}
     }
     const wrong = apps.start({ sagas: [WrongSaga, NoneSaga] });
-    await expect(wrong).rejects.toThrow(/@Saga retention: 'soon' is not a duration/);
+    await expect(wrong).rejects.toThrow(/@Saga retention: '10 minutes' is not a duration/);
     await expect(wrong).rejects.toThrow(/@Saga retention 0 would delete every saga/);
-    await expect(apps.start({ options: { retention: 'x' } })).rejects.toThrow(
+    await expect(apps.start({ options: { retention: 'x' as never } })).rejects.toThrow(
       /retention: 'x' is not a duration/,
     );
     await expect(apps.start({ options: { retention: 0 } })).rejects.toThrow(

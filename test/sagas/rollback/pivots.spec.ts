@@ -112,7 +112,7 @@ describe('while an attempt of a pivot is in progress', () => {
   });
 
   test('cancel() from another process is refused, too, and accepted once the attempt has failed', async () => {
-    const retry = { attempts: 2, delay: '1h' };
+    const retry = { attempts: 2, delay: '1h' } as const;
     @Saga({ name: 'patient', retry })
     class PatientSaga extends BookingSaga {}
     const { sagas: service } = await apps.start({ sagas: [PatientSaga] });

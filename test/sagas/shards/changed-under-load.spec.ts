@@ -47,7 +47,7 @@ class AccountSaga {
 const sagas = [PaymentSaga, OrderSaga, AccountSaga];
 const apps = ShardApps.over('eu', 'us', 'asia');
 /** A lease that is lost, because the machine is busy, is another run of a step. */
-const options = { worker: { pollInterval: '50ms', lease: '60s' } };
+const options = { worker: { pollInterval: '50ms', lease: '60s' } } as const;
 
 /** Lets a saga wait for a while. */
 async function runToEnd(

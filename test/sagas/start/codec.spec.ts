@@ -188,7 +188,7 @@ describe('a worker without the key', () => {
     ['but with another', old, "the key '2026-02' is not configured; configured keys: 2026-01"],
     ['and without a codec', undefined, 'is encoded, but this process has no codec'],
   ])('%s runs the other sagas, and leaves this one to those who have it', async (_, codec, problem) => {
-    const options = { worker: { lease: '1s', pollInterval: '20ms' } };
+    const options = { worker: { lease: '1s', pollInterval: '20ms' } } as const;
     const author = await apps.start(withCodec(rotated, { worker: false }));
     const theirs = await author.sagas.start(ParcelSaga, { to: SECRET });
     const app = await apps.start(withCodec(codec, options));

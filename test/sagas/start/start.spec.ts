@@ -276,7 +276,7 @@ describe('wrong options', () => {
     const { sagas } = await apps.start({ sagas: [Order], options: NO_WORKER });
     const common = { id: 'x', correlationId: 'a\0', priority: 101, tags: { a: 1 as unknown as string } };
     for (const wrong of [
-      { ...common, delay: 'soon' },
+      { ...common, delay: 'soon' as never },
       { ...common, startAt: new Date(NaN) },
     ]) {
       const error = await sagas.start(Order, {}, wrong).then(undefined, (thrown: Error) => thrown);

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
 import { type SagaTimeline, toTimeline } from 'demo-support';
-import { SagaService } from 'nestjs-durable-saga';
+import { type Duration, SagaService } from 'nestjs-durable-saga';
 import { type OrderView, OrdersService } from './orders.service.js';
 import { PlaceOrderDto } from './place-order.dto.js';
 import { PlaceOrderSaga } from './place-order.saga.js';
@@ -31,7 +31,7 @@ export class OrdersController {
   @Get(':id/saga')
   async timeline(
     @Param('id', ParseUUIDPipe) id: string,
-    @Query('wait') wait?: string,
+    @Query('wait') wait?: Duration,
   ): Promise<SagaTimeline> {
     const target = { saga: PlaceOrderSaga, correlationId: id };
     if (wait) await this.sagas.wait(target, { timeout: wait });

@@ -1,3 +1,5 @@
+import type { Duration } from 'nestjs-durable-saga';
+
 export const BROKERS = ['mqtt', 'rabbitmq', 'nats', 'kafka'] as const;
 export type Broker = (typeof BROKERS)[number];
 
@@ -16,7 +18,7 @@ export interface Environment {
   readonly broker: Broker;
   readonly brokerUrl: string;
   /** How long a worker's silence is taken for its death. */
-  readonly lease: string;
+  readonly lease: Duration;
 }
 
 /** @throws Error naming every variable that is wrong, with the fix */
@@ -35,7 +37,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environme
     port,
     broker,
     brokerUrl: brokerUrl(broker, env),
-    lease: env.SAGA_LEASE || '30s',
+    // SagaModule checks it.
+    lease: (env.SAGA_LEASE || '30s') as Duration,
   };
 }
 

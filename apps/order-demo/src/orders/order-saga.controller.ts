@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
 import { type SagaTimeline, toTimeline } from 'demo-support';
-import { SagaOperations, SagaService, type SagaTarget } from 'nestjs-durable-saga';
+import { type Duration, SagaOperations, SagaService, type SagaTarget } from 'nestjs-durable-saga';
 import { PlaceOrderSaga } from './place-order.saga.js';
 import { ReasonDto, RetryDto, ResolveDto } from './operator.dto.js';
 
@@ -18,7 +18,7 @@ export class OrderSagaController {
   @Get()
   async timeline(
     @Param('id', ParseUUIDPipe) id: string,
-    @Query('wait') wait?: string,
+    @Query('wait') wait?: Duration,
   ): Promise<SagaTimeline> {
     if (wait) await this.sagas.wait(sagaOf(id), { timeout: wait });
     return toTimeline(await this.sagas.get(sagaOf(id)));

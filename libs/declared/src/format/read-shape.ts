@@ -113,7 +113,7 @@ export class ShapeReader {
     const { value, at } = node;
     switch (shape.type) {
       case 'duration': {
-        const read = readDuration(value as string, what);
+        const read = readDuration(value, what);
         if (typeof read === 'number') return value;
         this.context.report(at, read.problem, read.fix);
         return undefined;

@@ -11,8 +11,8 @@ test.each([0, '0s', false] as const)('a recoveryWindow of %p turns it off', (rec
 });
 
 test.each([
-  [{ recoveryWindow: 'soon' }, /recoveryWindow: 'soon' is not a duration/],
-  [{ recoveryWindow: '61m' }, /recoveryWindow: '61m'/],
+  [{ recoveryWindow: 'soon' as never }, /recoveryWindow: 'soon' is not a duration/],
+  [{ recoveryWindow: '61m' as const }, /recoveryWindow: '61m'/],
   [{ recoveryWindow: -1 }, /recoveryWindow: -1 is not a duration/],
   [{ recoveryWindow: true as never }, /recoveryWindow: true is not a duration/],
   [{ maxRecoveryBytes: 0 }, /maxRecoveryBytes/],

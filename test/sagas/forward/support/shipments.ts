@@ -13,7 +13,7 @@ import { journal, Journalled } from '../../../support/journalled.js';
 
 export const ONCE = { attempts: 1 };
 /** Nothing here may be found by polling: what waits has to be woken. */
-export const NO_POLL = { worker: { pollInterval: '1h' } };
+export const NO_POLL = { worker: { pollInterval: '1h' } } as const;
 
 export interface Parcel {
   address: string;

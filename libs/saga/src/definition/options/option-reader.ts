@@ -1,4 +1,4 @@
-import { type Duration, readDuration } from './duration.js';
+import { readDuration } from './duration.js';
 import { readObject } from '../../shared/read-object.js';
 import type { Report } from '../../shared/diagnostic.js';
 import { shown } from '../../shared/shown-value.js';
@@ -123,7 +123,7 @@ export class OptionReader {
   }
 
   duration(
-    value: Duration,
+    value: unknown,
     option: string,
     { least = 0, longest, zero }: { least?: number; longest?: number; zero?: string } = {},
   ): number | undefined {

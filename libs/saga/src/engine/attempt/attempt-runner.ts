@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { type SagaError, StepAbortedError } from '../../errors.js';
 import { leavesNothing } from '../../definition/graph/saga-graph.js';
-import { type Duration, toMilliseconds } from '../../definition/options/duration.js';
+import { toMilliseconds } from '../../definition/options/duration.js';
 import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { ownText } from '../../shared/own-text.js';
 import type { ResolvedRetryPolicy } from '../../definition/options/retry-policy.js';
@@ -243,7 +243,7 @@ export class AttemptRunner {
     try {
       const answer: unknown = backoff(attempt.number, error);
       ignoreRejection(answer);
-      return { backoff: toMilliseconds(answer as Duration, 'backoff') };
+      return { backoff: toMilliseconds(answer, 'backoff') };
     } catch (thrown) {
       this.options.log.warn(
         `backoff of step '${attempt.step}' failed, so the default delay applies: ${this.options.observers.textOf(thrown)}`,

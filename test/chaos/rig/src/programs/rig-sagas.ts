@@ -32,7 +32,7 @@ const PATIENT = { retry: { attempts: 5, delay: 30 }, compensationRetry: { attemp
 const PERSISTENT = {
   retry: { attempts: 50, delay: 30, maxDelay: '1s' },
   compensationRetry: { attempts: 50, delay: 30, maxDelay: '1s' },
-};
+} as const;
 
 /** What the sagas of the rig have in common: steps that call a participant, and a last one that may refuse. */
 export abstract class RigSaga {

@@ -24,7 +24,7 @@ class SecondTransferSaga {
 
 /** The limit of a step holds beside a version of its saga that does not have it. */
 export async function limitBesideAnotherVersion(): Promise<void> {
-  const options = { schema: ownSchema(), worker: { pollInterval: '200ms' } };
+  const options = { schema: ownSchema(), worker: { pollInterval: '200ms' } } as const;
   const first = await open([TransferSaga], options);
   for (let n = 0; n < 8; n += 1) await first.sagas.start(TransferSaga, undefined);
   await eventually(() => assert.ok(transfers.done > 0));
@@ -55,7 +55,7 @@ class BusySaga {
 
 /** What waits for a slot gets it, whatever else is due. */
 export async function limitedStepBehindABacklog(): Promise<void> {
-  const worker = { concurrency: 4, pollInterval: '200ms' };
+  const worker = { concurrency: 4, pollInterval: '200ms' } as const;
   const { sagas, operations, close } = await open([LabelSaga, BusySaga], { schema: ownSchema(), worker });
   let running = true;
   const backlog = (async () => {

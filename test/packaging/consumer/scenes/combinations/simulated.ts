@@ -59,7 +59,7 @@ export async function slotsAreFreedInTheEnd(): Promise<void> {
 
 /** Each saga that waits for a slot of its key gets it, also while workers stop and start. */
 export async function slotsOfKeysAreCalled(): Promise<void> {
-  const options = { schema: ownSchema(), worker: { pollInterval: '200ms', concurrency: 6 } };
+  const options = { schema: ownSchema(), worker: { pollInterval: '200ms', concurrency: 6 } } as const;
   const starter = await open([PrintSaga], { ...options, worker: false });
   let workers = [await open([PrintSaga], options), await open([PrintSaga], options)];
   const handles = await Promise.all(
