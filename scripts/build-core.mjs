@@ -45,7 +45,7 @@ await bundle('.js', [
 await bundle('.d.ts', [
   dts(),
   { name: 'as-in-the-sources', renderChunk: withTypesNamed },
-  { name: 'without-typeorm', renderChunk: uncheckedTypeOrm },
+  { name: 'without-packages', renderChunk: uncheckedPackages },
 ]);
 for (const file of commonJs) {
   await mkdir(dirname(join(DIST, file)), { recursive: true });
@@ -84,10 +84,14 @@ function roomOf(file) {
   return room in FOLDERS && !folder.includes('.') ? `${room}/${folder}` : room.replace(/\..*/, '');
 }
 
-/** The main entry has types of TypeORM, and no entry of its own for it. A project without it may check all declarations. */
-function uncheckedTypeOrm(code) {
-  const ignored = '// @ts-ignore TypeORM is an optional peer: without it, its types are `any`.';
-  return code.replaceAll(/^import .* from 'typeorm';$/gm, `${ignored}\n$&`);
+/**
+ * Every application reads the declarations that entries share, also one without TypeORM or without the types of pg, and it may
+ * check them all. The entries of database layers have checked imports of their own.
+ */
+function uncheckedPackages(code, { isEntry }) {
+  if (isEntry) return code;
+  const ignored = '// @ts-ignore If the package is not installed, its types are `any`.';
+  return code.replaceAll(/^import .* from '(typeorm|pg)';$/gm, `${ignored}\n$&`);
 }
 
 /** What an entry says of others for TypeScript alone, so that it finds names for their types, is nothing to a bundler. */

@@ -26,6 +26,7 @@ const BUDGET: Record<string, number> = {
 interface Manifest {
   readonly version: string;
   readonly peerDependencies?: Record<string, string>;
+  readonly peerDependenciesMeta?: Record<string, unknown>;
   readonly exports: Record<string, string | { readonly types: string; readonly default: string }>;
   readonly bin?: Record<string, string>;
   readonly dependencies?: Record<string, string>;
@@ -90,6 +91,16 @@ describe.each(Object.keys(PACKAGES))('the package %s', (name) => {
   it('has types by the names that the sources give them: no bundler had to tell two of one name apart', () => {
     const types = paths().filter((path) => path.endsWith('.d.ts'));
     expect(types.flatMap((path) => read(path).match(/\b\w+\$\d+\b/g) ?? [])).toEqual([]);
+  });
+
+  it('checks packages that an application may be without in the declarations of their own entries only', () => {
+    const optional = [...Object.keys(manifest.peerDependenciesMeta ?? {}), 'pg'];
+    const entries = Object.values(manifest.exports).map((one) => typeof one === 'object' && join(one.types));
+    const checked = paths()
+      .filter((path) => path.endsWith('.d.ts') && name === 'saga' && !entries.includes(path))
+      .flatMap((path) => read(path).match(/(?<!@ts-ignore.*\n)^import .* from '[^.].*';$/gm) ?? [])
+      .filter((line) => optional.includes(/from '(.*)'/.exec(line)![1]!));
+    expect(checked).toEqual([]);
   });
 
   it('points to no source maps, since it holds no sources', () => {
