@@ -163,9 +163,15 @@ export const STEP_SLOT_MUTANTS: readonly Mutant[] = [
     killers: [specs('run/run-slots')],
   },
   {
+    name: 'wait for ever for a slot whose place was dropped during a rollback to a savepoint',
+    find: "if (isAny || state.status !== 'running') this.forget();",
+    replace: 'if (isAny) this.forget();',
+    killers: [specs('run/run-slots')],
+  },
+  {
     name: 'do not ask for the slot that another item of the saga has freed',
-    find: 'if (isAny) this.forget();',
-    replace: 'void isAny;',
+    find: "if (isAny || state.status !== 'running') this.forget();",
+    replace: "if (state.status !== 'running') this.forget();",
     killers: [specs('run/run-slots')],
   },
   {

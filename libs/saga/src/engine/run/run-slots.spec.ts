@@ -165,6 +165,13 @@ describe('a run whose step waits for a slot', () => {
     expect([slots.mayAsk(waiting), slots.untilAsked(waiting)]).toEqual([true, 0]);
   });
 
+  test('asks at once when its saga goes forward again from a savepoint: its place may be gone', async () => {
+    const slots = waitingAt({ ms: 0.1 });
+    await slots.askAgain(waiting);
+    await slots.freeEnded({ ...waiting, status: 'compensating' });
+    expect([slots.mayAsk(waiting), slots.untilAsked(waiting)]).toEqual([true, 0]);
+  });
+
   test('asks when it has waited for no time, however the times are rounded', async () => {
     for (let n = 1; n < 500; n += 1) {
       const time = { ms: n * 1_234.567_891 + n / 7 };

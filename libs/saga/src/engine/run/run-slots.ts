@@ -110,7 +110,8 @@ export class RunSlots {
     if (this.unfreed.length > 0 && this.timeUntilAfter(this.triedAt) <= 0)
       await this.tryToFree(this.unfreed.splice(0));
     await this.free((entry) => this.isOver(entry, state));
-    if (isAny) this.forget();
+    // The store drops places of a saga that does not go forward.
+    if (isAny || state.status !== 'running') this.forget();
   }
 
   /** An attempt has ended whose slot a step of this saga waits for. */
