@@ -9,7 +9,7 @@ import {
   StepRejectedError,
 } from 'nestjs-durable-saga';
 import { sagaEntities, SagaInstance } from 'nestjs-durable-saga/database';
-import { Column, Entity, PrimaryColumn, type Repository, type SelectQueryBuilder } from 'typeorm';
+import { Column, Entity, IsNull, PrimaryColumn, type Repository, type SelectQueryBuilder } from 'typeorm';
 
 export interface OrderInput {
   id: string;
@@ -76,9 +76,9 @@ export class Orders {
       .getMany();
   }
 
-  /** The number of orders that are not through yet. */
+  /** The number of orders whose saga has not ended: it runs, compensates or needs an operator. */
   open(): Promise<number> {
-    return this.instances.countBy({ name: 'listed-order', status: 'running' });
+    return this.instances.countBy({ name: 'listed-order', finishedAt: IsNull() });
   }
 
   private withSagas(): SelectQueryBuilder<Order> {
