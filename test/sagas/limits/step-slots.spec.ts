@@ -44,6 +44,36 @@ interface Order {
 describe('a limit of a step', () => {
   const calls = new HeldCalls();
 
+  test('is kept for a step that waits while its saga is rolled back to a savepoint: it gets its slot afterwards', async () => {
+    const calls = new HeldCalls();
+    @Saga({ name: 'rolled-back' })
+    class RolledBack {
+      @Step({ limit: { count: 1 }, after: [] }) work(ctx: StepContext<string>) {
+        return calls.hold(`${ctx.input} works`);
+      }
+      @Step({ after: [], savepoint: true }) begin() {}
+      @Step({ after: ['begin'], compensate: 'release' }) reserve() {}
+      async release() {
+        await calls.hold('release');
+      }
+      @Step({ after: ['reserve'], retry: { attempts: 1 } }) charge(ctx: StepContext<string>) {
+        if (ctx.input === 'second' && ctx.round === 1) throw new Error('not yet');
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [RolledBack], options: wakeupsOnly });
+    const first = await sagas.start(RolledBack, 'first');
+    await until(() => calls.inside.has('first works'));
+    const second = await sagas.start(RolledBack, 'second');
+    await until(() => calls.inside.has('release'));
+    expect((await sagas.get(second.id)).steps[0]).toMatchObject({ name: 'work', status: 'waiting' });
+    calls.release('first works');
+    expect((await first.outcome()).status).toBe('completed');
+    calls.release('release');
+    await until(() => calls.inside.has('second works'));
+    calls.release('second works');
+    expect((await second.outcome()).status).toBe('completed');
+  });
+
   test('is kept by all applications together; those that wait hold no lease, and follow in their order', async () => {
     @Saga({ name: 'slotted' })
     class Slotted {
