@@ -215,8 +215,7 @@ export class Database {
 
   /** Reads the stored locks immediately. It reports findings later, so that nothing waits for it. */
   private async checkLocks(): Promise<void> {
-    const { now } = this;
-    this.checker.locks.stored(await this.withLocks(), now);
+    this.checker.locks.stored(await this.withLocks(), EPOCH + this.checker.time.passed);
   }
 
   /** A claim says so of each that takes the saga; the first one has just seen it. */

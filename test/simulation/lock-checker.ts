@@ -25,7 +25,7 @@ export class LockChecker {
   /**
    * All sagas with a lock that have not ended, as they are stored, after a statement by which one left its
    * line.
-   * @param now by the database's clock
+   * @param now as if the database's clock had not been set back: what came before that is due later, and keeps its place
    */
   stored(sagas: readonly StoredSaga[], now: number): void {
     const lines = new Map<string, StoredSaga[]>();
