@@ -55,7 +55,7 @@ try {
     const [{ bytes, packages }] = rounds;
     const [least, median, most] = rounds.map(({ seconds }) => seconds).sort((a, b) => a - b);
     print([
-      `\`${publishedName(name)}\``,
+      publishedName(name),
       (size / 1e3).toFixed(0),
       (unpackedSize / 1e6).toFixed(2),
       (bytes / 1e6).toFixed(1),

@@ -27,6 +27,8 @@ const entries = [
 const HARMLESS = new Set(['THIS_IS_UNDEFINED', 'EMPTY_BUNDLE']);
 /** CommonJS stays as it is: it loads a package when it is called, and a file by its place. */
 const commonJs = new Set();
+/** Whether files need pg. */
+const needing = new Map();
 
 const nest = join(LIBRARY, '../../node_modules/@nestjs/cli/bin/nest.js');
 const options = { cwd: join(LIBRARY, '../..'), stdio: 'inherit' };
@@ -71,11 +73,24 @@ async function bundle(ending, plugins) {
     dir: DIST,
     entryFileNames: `[name]${ending}`,
     chunkFileNames: `[name]${ending}`,
-    manualChunks: (id) => (files.has(id) || !id.startsWith(COMPILED) ? undefined : roomOf(id)),
+    manualChunks: (id, { getModuleInfo }) =>
+      files.has(id) || !id.startsWith(COMPILED)
+        ? undefined
+        : `${roomOf(id)}${ending === '.js' && needsPg(id, getModuleInfo) ? '/with-pg' : ''}`,
     onlyExplicitManualChunks: true,
     hoistTransitiveImports: false,
     minifyInternalExports: false,
   });
+}
+
+/** Whether a file imports pg, or a file that does. The command line answers, and sets an application up, where there is none. */
+function needsPg(id, getModuleInfo) {
+  if (!needing.has(id))
+    needing.set(
+      id,
+      getModuleInfo(id).importedIds.some((one) => one === 'pg' || needsPg(one, getModuleInfo)),
+    );
+  return needing.get(id);
 }
 
 /** The room of a file, or its folder of a room: `errors`, `nest`, `engine/run`. */

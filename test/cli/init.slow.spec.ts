@@ -156,6 +156,23 @@ export class AppModule {}
     await compiles(app);
   });
 
+  test('an application with an OrdersModule of its own imports the one of the saga beside it', async () => {
+    const files = {
+      ...NEST_12,
+      'src/orders/orders.module.ts': `import { Module } from '@nestjs/common';\n\n@Module({})\nexport class OrdersModule {}\n`,
+      'src/app.module.ts': `import { Module } from '@nestjs/common';\nimport { OrdersModule } from './orders/orders.module.js';\n\n@Module({ imports: [OrdersModule] })\nexport class AppModule {}\n`,
+    };
+    const app = await apps.create(files);
+    expect((await init(app, 'checkout')).code).toBe(0);
+    const module = await app.read('src/app.module.ts');
+    expect(module).toContain(
+      `import { OrdersModule as SagaOrdersModule } from './checkout/orders.module.js';`,
+    );
+    expect(module).toMatch(/imports: \[\s*OrdersModule,[^]*SagaOrdersModule,?\s*\]/);
+    await compiles(app);
+    expect((await init(app, 'checkout')).out).toContain('already imports all modules');
+  });
+
   test.each([
     [
       'a list over several lines',

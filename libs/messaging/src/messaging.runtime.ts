@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger, type OnModuleInit, Optional } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { SagaConfigurationError, type SagaModuleOptions } from 'nestjs-durable-saga';
 import type { PayloadCodec } from 'nestjs-durable-saga/encryption';
 import { inOwnContext } from 'nestjs-durable-saga/internal';
@@ -12,6 +12,7 @@ import {
   SagaPoller,
   type ShardsRead,
   applicationDatabase,
+  checkImportedOnce,
   readShardOptions,
   requireAmbient,
   shardPlaces,
@@ -53,7 +54,9 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
     @Inject(ApplicationLifeCycle) private readonly lifeCycle: ApplicationLifeCycle,
     /** SagaModule's. Undefined: the application does not import it, or it was given none. */
     @Optional() @Inject(SAGA_OPTIONS) private readonly ofSagas: SagaModuleOptions | undefined,
+    @Inject(ModulesContainer) modules: ModulesContainer,
   ) {
+    checkImportedOnce(modules, MessagingRuntime, 'SagaMessagingModule');
     this.options = withMessagingDefaults(options ?? {});
     this.coder = new Coder(oneCodec(this.options.codec, ofSagas?.codec));
     lifeCycle.add(this, 'send', this.options.relay?.shutdownTimeout ?? HANDLERS_PATIENCE);

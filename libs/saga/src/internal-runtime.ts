@@ -33,7 +33,7 @@ export {
   type LifeCyclePart,
 } from './nest/life-cycle/application-life-cycle.js';
 export { SagaPoller } from './nest/maintenance/saga.poller.js';
-export { requiredOptions } from './nest/required-options.js';
+export { checkImportedOnce, requiredOptions } from './nest/required-options.js';
 export type { Running } from './nest/running.js';
 export { SagaLog } from './nest/saga-log.js';
 export { MODULE_OPTIONS_TOKEN } from './nest/saga.module-definition.js';

@@ -1,7 +1,8 @@
 import { Inject, Injectable, type OnModuleDestroy, Optional } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
 import { metrics, trace } from '@opentelemetry/api';
 import { SagaConfigurationError, SagaOperations } from 'nestjs-durable-saga';
-import { SagaLog, SagaObservers } from 'nestjs-durable-saga/internal/runtime';
+import { checkImportedOnce, SagaLog, SagaObservers } from 'nestjs-durable-saga/internal/runtime';
 import { SagaEventLog } from './saga-event-log.js';
 import { SagaMeter } from './saga-meter.js';
 import { SagaTracer } from './saga-tracer.js';
@@ -25,7 +26,9 @@ export class SagaTelemetry implements OnModuleDestroy {
     @Inject(MODULE_OPTIONS_TOKEN) options: SagaTelemetryModuleOptions | undefined,
     @Optional() @Inject(SagaObservers) observers: SagaObservers | undefined,
     @Optional() @Inject(SagaOperations) operations: SagaOperations | undefined,
+    @Inject(ModulesContainer) modules: ModulesContainer,
   ) {
+    checkImportedOnce(modules, SagaTelemetry, 'SagaTelemetryModule');
     const { traces, metrics: measures, gauges, logs } = withTelemetryDefaults(options ?? {});
     if (!observers || !operations)
       throw new SagaConfigurationError(

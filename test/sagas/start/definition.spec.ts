@@ -299,6 +299,18 @@ describe('a wrong configuration stops the application, and names all that is wro
     expect(error.message).toContain('an application context for each');
   });
 
+  test.each([
+    [
+      'SagaMessagingModule',
+      () => SagaMessagingModule.forRoot({ transport: { send: async () => undefined } }),
+    ],
+    ['SagaTelemetryModule', (gauges: boolean) => SagaTelemetryModule.forRoot({ gauges })],
+  ])('%s imported twice: it would have the options of one of them', async (name, imported) => {
+    const error = await refusal({ imports: [imported(true), imported(false)] });
+    expect(error).toBeInstanceOf(SagaConfigurationError);
+    expect(error.message).toContain(`${name} is imported 2 times, and would have the options of one of them`);
+  });
+
   describe.each([
     ['SagaModule', SagaModule, SagaService, 'forRoot()'],
     ['SagaMessagingModule', SagaMessagingModule, Outbox, 'forRoot()'],

@@ -126,17 +126,20 @@ const SAGA_MODULE_OF_DATABASE = `SagaModule.forRootAsync({
 
 /** What no file of the application has yet: modules may be imported by others than the root module. */
 function missingImports(app: NestApp, target: Target): ModuleImport[] {
-  return [
-    ...databaseImports(app, target),
-    ...(isInSources(app, /\bimport\b[^;]*\bOrdersModule\b/)
-      ? []
-      : [
-          {
-            expression: 'OrdersModule',
-            needs: [{ name: 'OrdersModule', from: fromRoot(app, target, target.folder, 'orders.module') }],
-          },
-        ]),
-  ];
+  return [...databaseImports(app, target), ...sagaImports(app, target)];
+}
+
+/** The application may have an OrdersModule of its own. */
+function sagaImports(app: NestApp, target: Target): ModuleImport[] {
+  const file = posix.join(target.folder, 'orders.module');
+  const imported = String.raw`\bimport\b[^;]*\bOrdersModule\b[^;]*\bfrom\s*['"]`;
+  if (
+    isInSources(app, new RegExp(String.raw`${imported}(\.{1,2}/)+${file.replaceAll('.', String.raw`\.`)}\b`))
+  )
+    return [];
+  const expression = isInSources(app, new RegExp(imported)) ? 'SagaOrdersModule' : 'OrdersModule';
+  const name = expression === 'OrdersModule' ? expression : `OrdersModule as ${expression}`;
+  return [{ expression, needs: [{ name, from: fromRoot(app, target, target.folder, 'orders.module') }] }];
 }
 
 function databaseImports(app: NestApp, target: Target): ModuleImport[] {

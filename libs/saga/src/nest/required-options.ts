@@ -1,4 +1,5 @@
-import type { FactoryProvider } from '@nestjs/common';
+import type { FactoryProvider, Type } from '@nestjs/common';
+import type { ModulesContainer } from '@nestjs/core';
 import { SagaConfigurationError } from '../errors.js';
 
 /**
@@ -16,4 +17,18 @@ export function requiredOptions(token: string | symbol, module: string, method: 
       );
     },
   };
+}
+
+/**
+ * Refuses a module that is imported several times: it would have the options of one of them.
+ * @param provider that the module has
+ * @throws SagaConfigurationError
+ */
+export function checkImportedOnce(modules: ModulesContainer, provider: Type, name: string): void {
+  const times = [...modules.values()].filter(({ providers }) => providers.has(provider)).length;
+  if (times > 1)
+    throw new SagaConfigurationError(
+      `${name} is imported ${times} times, and would have the options of one of them. Import it once, in the root module: ` +
+        `what it provides can be injected everywhere.`,
+    );
 }
