@@ -286,6 +286,8 @@ describe('with a codec, no value that an application or an operator gave is read
     await until(async () => (await app.sagas.get(id)).status === 'paused');
     await app.operations.resume(id, why('resume'));
     await app.operations.reschedule(id, 'paid', '1h', why('reschedule'));
+    // Two operators have to make the same call before the saga changes, as it does when a worker gives it back.
+    await until(async () => (await app.sagas.get(id)).lockedBy === undefined);
     const done = { result: secret('resolved result'), reason: secret('reason of resolve') };
     await expect(app.operations.resolve(id, 'paid', { by: 'ann', ...done })).rejects.toThrow('2 operators');
     await app.operations.resolve(id, 'paid', { by: 'bob', ...done });
