@@ -1,5 +1,5 @@
 /**
- * `npm run bench:packages`: what an installation of each package adds to an application of Nest, TypeORM and pg, as the table of
+ * `node bench/packages.mjs`, of built packages: what an installation of each package adds to an application of Nest, TypeORM and pg, as the table of
  * docs/compatibility.md. The command line is installed as npx installs it, alone. Times are of `npm install` with npm's cache
  * filled: the median, the least and the most of three.
  */
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PACKAGES, publishedName } from '../rooms.mjs';
+import { INSTALL } from '../test/compatibility/installation.mjs';
 
 const LIBS = fileURLToPath(new URL('../libs/', import.meta.url));
 const APPLICATION = [
@@ -31,8 +32,7 @@ try {
   const application = project('application');
   install(application, APPLICATION);
   const withCore = project('with-core', application);
-  const core = [packed.get('saga').tarball];
-  install(withCore, core);
+  install(withCore, [packed.get('saga').tarball]);
 
   print(['package', 'packed, kB', 'unpacked, MB', 'installed, MB', 'packages', 'seconds']);
   print(Array(6).fill('---'));
@@ -83,7 +83,7 @@ function project(name, from) {
 }
 
 function install(path, packages) {
-  npm(path, 'install', '--prefer-offline', '--no-audit', '--no-fund', ...packages);
+  npm(path, ...INSTALL, ...packages);
 }
 
 function npm(cwd, ...words) {

@@ -1,6 +1,6 @@
 /**
- * `npm run build:libs`: builds the packages below libs/ that are released. The core is first, by build-core.mjs. The others follow in the order of rooms.mjs, in
- * which each comes after those that it imports.
+ * `npm run build:libs`: builds the packages below libs/ that are released. The core is first, by build-core.mjs. The others
+ * follow in the order of rooms.mjs, in which each comes after those that it imports.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

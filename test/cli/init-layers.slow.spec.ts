@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { untilListening } from '../support/until-listening.mjs';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { until } from '../support/gate.js';
 import { type Files, NEST_12, type NestAppFolder, NestApps } from './support/nest-apps.js';
@@ -169,13 +170,7 @@ describe('what saga init has written', () => {
         return output.includes(words);
       });
     await said('successfully started');
-    // It has said so before it listens.
-    await until(() =>
-      fetch(`http://127.0.0.1:${port}`).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await untilListening(port);
     const end = async (signal: NodeJS.Signals) => {
       const ended = once(child, 'exit');
       child.kill(signal);

@@ -44,7 +44,6 @@ SagaModule.forRootAsync({ useFactory: () => ({ worker: { lease: '30s' } }) });
 SagaModule.forRootAsync({ useFactory: async () => ({ retention: '90d' }) });
 
 /** As Nest's ConfigService. */
-/** As Nest's ConfigService. */
 interface Config {
   get<T>(name: string): T;
 }

@@ -131,15 +131,15 @@ function missingImports(app: NestApp, target: Target): ModuleImport[] {
 
 /** The application may have an OrdersModule of its own. */
 function sagaImports(app: NestApp, target: Target): ModuleImport[] {
-  const file = posix.join(target.folder, 'orders.module');
-  const imported = String.raw`\bimport\b[^;]*\bOrdersModule\b[^;]*\bfrom\s*['"]`;
-  if (
-    isInSources(app, new RegExp(String.raw`${imported}(\.{1,2}/)+${file.replaceAll('.', String.raw`\.`)}\b`))
-  )
-    return [];
-  const expression = isInSources(app, new RegExp(imported)) ? 'SagaOrdersModule' : 'OrdersModule';
-  const name = expression === 'OrdersModule' ? expression : `OrdersModule as ${expression}`;
-  return [{ expression, needs: [{ name, from: fromRoot(app, target, target.folder, 'orders.module') }] }];
+  const name = 'OrdersModule';
+  const file = 'orders.module';
+  const imported = String.raw`\bimport\b[^;]*\b${name}\b[^;]*\bfrom\s*['"]`;
+  const path = posix.join(target.folder, file).replaceAll('.', String.raw`\.`);
+  if (isInSources(app, new RegExp(String.raw`${imported}(\.{1,2}/)+${path}\b`))) return [];
+  const from = fromRoot(app, target, target.folder, file);
+  return isInSources(app, new RegExp(imported))
+    ? [{ expression: `Saga${name}`, needs: [{ name: `${name} as Saga${name}`, from }] }]
+    : [{ expression: name, needs: [{ name, from }] }];
 }
 
 function databaseImports(app: NestApp, target: Target): ModuleImport[] {
