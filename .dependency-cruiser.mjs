@@ -1,4 +1,4 @@
-import { entriesOf, FOLDERS, PACKAGES, ROOMS } from './rooms.mjs';
+import { entriesOf, FOLDERS, PACKAGES, ROOMS, UNRELEASED } from './rooms.mjs';
 
 const SRC = '^libs/saga/src/';
 const anyOf = (names) => `(${names.join('|')})/`;
@@ -6,10 +6,10 @@ const anyOf = (names) => `(${names.join('|')})/`;
 /** The files of a package that others may import. */
 const entries = (name) => [
   ...entriesOf(name).map(({ file }) => `^libs/${name}/src/${file}\\.ts$`),
-  `^libs/${name}/src/internal(-runtime)?\\.ts$`,
+  `^libs/${name}/src/internal(-backend|-runtime)?\\.ts$`,
 ];
 
-const packages = Object.entries(PACKAGES).map(([name, allowed]) => ({
+const packages = Object.entries({ ...PACKAGES, ...UNRELEASED }).map(([name, allowed]) => ({
   name: `package-${name}`,
   comment: `${name} may import ${allowed.join(', ') || 'no other package'}, by its entries only: see rooms.mjs`,
   severity: 'error',

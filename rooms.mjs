@@ -13,6 +13,9 @@ export const PACKAGES = {
   cli: ['declared', 'admin', 'saga'],
 };
 
+/** The packages that are not released yet, and the others that each may import. */
+export const UNRELEASED = { restate: ['saga'] };
+
 /** The name under which a package is published. @param {string} folder below libs/ */
 export const publishedName = (folder) =>
   folder === 'saga' ? 'nestjs-durable-saga' : `nestjs-durable-saga-${folder}`;

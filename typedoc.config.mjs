@@ -109,6 +109,7 @@ export default {
   intentionallyNotExported: [
     'nestjs-durable-saga-admin/src/admin.module-definition.ts:AsyncOptions',
     'nestjs-durable-saga/src/definition/decorators/approval.decorator.ts:ApprovalMethod',
+    'nestjs-durable-saga/src/nest/external-engine.ts:ExternalEngine',
     'nestjs-durable-saga/src/definition/types/contexts.ts:InTransaction',
     'nestjs-durable-saga/src/store/postgres/connection/pg-types.ts:TakeClient',
     'nestjs-durable-saga/src/definition/types/observed-event.ts:ObservedDetails',

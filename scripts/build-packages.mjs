@@ -1,13 +1,13 @@
 /**
- * `npm run build:libs`: builds the packages below libs/ that are released. The core is first, by build-core.mjs. The others
+ * `npm run build:libs`: builds the packages below libs/. The core is first, by build-core.mjs. The others
  * follow in the order of rooms.mjs, in which each comes after those that it imports.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { PACKAGES } from '../rooms.mjs';
+import { PACKAGES, UNRELEASED } from '../rooms.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const others = Object.keys(PACKAGES).filter((name) => name !== 'saga');
+const others = Object.keys({ ...PACKAGES, ...UNRELEASED }).filter((name) => name !== 'saga');
 
 for (const words of [
   ['scripts/build-core.mjs'],

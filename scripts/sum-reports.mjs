@@ -48,8 +48,7 @@ function failuresOf(step, report) {
     );
   return report.testResults.flatMap(({ name, message, assertionResults }) => {
     const failed = assertionResults.filter(({ status }) => status === 'failed');
-    if (failed.length === 0 && assertionResults.length === 0 && message)
-      return [{ name, why: shortened(message) }];
+    if (failed.length === 0 && message) return [{ name, why: shortened(message) }];
     return failed.map(({ fullName, failureMessages }) => ({
       name: fullName,
       why: shortened(failureMessages.join('\n')),

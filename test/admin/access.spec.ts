@@ -56,11 +56,7 @@ describe('access requires an explicit setting', () => {
     ],
     ['with what is no guard', { guards: ['admin'] }, /guards is \[ 'admin' \]; give an array of guards/],
     ['with a guard that is in no array', { guards: KeyGuard }, /guards is .*give an array of guards/],
-    [
-      'with an option that there is not',
-      { guard: [] },
-      /unknown option 'guard'\. The options are: authorize/,
-    ],
+    ['with an option that there is not', { guard: [] }, /unknown option 'guard'\. Did you mean 'guards'\?/],
     [
       'with a path that the router would take for another',
       { path: ':id' },

@@ -140,10 +140,10 @@ describe('the actions of operators', () => {
     await order.outcome();
     expect((await client.post(`/api/sagas/${order.id}/retry`)).body).toEqual({ done: true });
     await order.outcome();
-    const resolved = await client.post(`/api/sagas/${order.id}/resolve`, {
-      step: 'charge',
-      reason: 'manual',
-    });
+    const resolve = (given: object) => client.post(`/api/sagas/${order.id}/resolve`, given);
+    const withResult = await resolve({ step: 'charge', reason: 'manual', result: null });
+    expect([withResult.status, withResult.body.code]).toEqual([400, 'SAGA_VALIDATION']);
+    const resolved = await resolve({ step: 'charge', reason: 'manual' });
     expect([resolved.status, resolved.body]).toEqual([200, { done: true }]);
     expect((await order.outcome()).status).toBe('compensated');
   });
@@ -325,7 +325,8 @@ describe('refusals state the problem by status and by a stable code', () => {
 
   test.each<[string, string, unknown, number, string]>([
     ['what the state does not allow', 'undo', {}, 409, 'SAGA_STATE'],
-    ['a step that does not stand', 'resolve', { step: 'nowhere' }, 409, 'SAGA_STATE'],
+    ['a step that does not stand', 'abandon', { step: 'allow' }, 409, 'SAGA_STATE'],
+    ['a step that the saga does not have', 'resolve', { step: 'nowhere' }, 400, 'SAGA_VALIDATION'],
     ['no step', 'resolve', {}, 400, 'SAGA_VALIDATION'],
     ['a signal that no step waits for', 'signal', { signal: 5 }, 400, 'SAGA_VALIDATION'],
     ['a decision without an author', 'approve', { step: 'allow' }, 400, 'SAGA_VALIDATION'],

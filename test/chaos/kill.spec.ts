@@ -1,6 +1,7 @@
 import { SagaService } from 'nestjs-durable-saga';
 import { checkOrders } from './support/check-orders.js';
 import { type ChaosDatabases, eventually } from './support/chaos-databases.js';
+import { startOrders } from './support/start-orders.js';
 import { createStarter } from './support/starter-app.js';
 import { WorkerFleet } from './support/worker-fleet.js';
 import { firstToHold, type WorkerProcess } from './support/worker-process.js';
@@ -28,7 +29,11 @@ describe('workers are killed with SIGKILL, at random moments and in the middle o
     const sagas = starter.get(SagaService);
     for (let kill = 0; kill < KILLS; kill += 1) {
       const inStep = kill % 2 === 0;
-      await startOrders(sagas, kill * SAGAS_A_KILL, inStep);
+      await startOrders(sagas, {
+        first: kill * SAGAS_A_KILL,
+        count: SAGAS_A_KILL,
+        held: inStep,
+      });
       const victim = inStep ? await firstToHold(workers) : await someLater(workers);
       await fleet.replace(victim);
     }
@@ -48,19 +53,6 @@ describe('workers are killed with SIGKILL, at random moments and in the middle o
     expect(rows[0]!.n).toBe(SAGAS);
   }, 300_000);
 });
-
-/** The first of them holds the worker that takes it in its third step. */
-async function startOrders(sagas: SagaService, first: number, held: boolean): Promise<void> {
-  await Promise.all(
-    Array.from({ length: SAGAS_A_KILL }, (_, k) =>
-      sagas.start(
-        ChaosOrderSaga,
-        { n: first + k, refused: k % 5 === 0, shaky: k % 7 === 0, held: held && k === 0 },
-        { correlationId: `order-${first + k}` },
-      ),
-    ),
-  );
-}
 
 /** Any, at any moment: nothing hangs on what it hits. */
 async function someLater(workers: WorkerProcess[]): Promise<number> {

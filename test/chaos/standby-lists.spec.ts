@@ -120,7 +120,7 @@ describe('with readFrom', () => {
   test('another server is refused at start-up', async () => {
     const other = new pg.Pool({ connectionString: process.env.TEST_DATABASE_URL });
     await expect(start(pgDatabase(other))).rejects.toThrow(
-      /^SagaModule\.forRoot: readFrom leads to the database '\w+' of the server \d+, but the sagas are in 'postgres' of \d+\. Give a streaming standby/,
+      /^SagaModule: readFrom leads to the database '\w+' of the server \d+, but the sagas are in 'postgres' of \d+\. Give a streaming standby/,
     );
     await other.end();
   });

@@ -186,12 +186,12 @@ describe('what saga init has written', () => {
     const port = await freePort();
     const orders = `http://127.0.0.1:${port}/orders`;
     const first = await start(app, port);
-    const response = await fetch(orders, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ orderId: 'order-1', sku: 'cup', amount: 20 }),
-    });
-    expect(response.status).toBe(201);
+    const place = async (order: object) => {
+      const headers = { 'content-type': 'application/json' };
+      return (await fetch(orders, { method: 'POST', headers, body: JSON.stringify(order) })).status;
+    };
+    expect(await place({})).toBe(400);
+    expect(await place({ orderId: 'order-1', sku: 'cup', amount: 20 })).toBe(201);
     await first.said('charge 20');
     await first.end('SIGKILL');
     // As if the time of its lease had passed.

@@ -156,19 +156,32 @@ export class AppModule {}
     await compiles(app);
   });
 
-  test('an application with an OrdersModule of its own imports the one of the saga beside it', async () => {
+  test('a second folder has another saga and another route, whatever the folder is called', async () => {
+    const app = await apps.create(NEST_12);
+    for (const folder of ['orders', 'checkout', 'app', 'saga', 'type-orm'])
+      expect((await init(app, folder)).code).toBe(0);
+    const { out } = await init(app, 'checkout');
+    expect(out).toContain('localhost:3000/checkout -H');
+    expect(out).toContain('already imports all modules');
+    expect(await app.read('src/checkout/checkout.saga.ts')).toContain('export class CheckoutSaga {');
+    expect(await app.read('src/checkout/checkout.controller.ts')).toContain(`@Controller('checkout')`);
+    await compiles(app);
+  });
+
+  test('an application with a CheckoutModule of its own imports the one of the saga beside it', async () => {
+    const own = `import { Module } from '@nestjs/common';\n\n@Module({})\nexport class CheckoutModule {}\n`;
     const files = {
       ...NEST_12,
-      'src/orders/orders.module.ts': `import { Module } from '@nestjs/common';\n\n@Module({})\nexport class OrdersModule {}\n`,
-      'src/app.module.ts': `import { Module } from '@nestjs/common';\nimport { OrdersModule } from './orders/orders.module.js';\n\n@Module({ imports: [OrdersModule] })\nexport class AppModule {}\n`,
+      'src/shop/checkout.module.ts': own,
+      'src/app.module.ts': `import { Module } from '@nestjs/common';\nimport { CheckoutModule } from './shop/checkout.module.js';\n\n@Module({ imports: [CheckoutModule] })\nexport class AppModule {}\n`,
     };
     const app = await apps.create(files);
     expect((await init(app, 'checkout')).code).toBe(0);
     const module = await app.read('src/app.module.ts');
     expect(module).toContain(
-      `import { OrdersModule as SagaOrdersModule } from './checkout/orders.module.js';`,
+      `import { CheckoutModule as SagaCheckoutModule } from './checkout/checkout.module.js';`,
     );
-    expect(module).toMatch(/imports: \[\s*OrdersModule,[^]*SagaOrdersModule,?\s*\]/);
+    expect(module).toMatch(/imports: \[\s*CheckoutModule,[^]*SagaCheckoutModule,?\s*\]/);
     await compiles(app);
     expect((await init(app, 'checkout')).out).toContain('already imports all modules');
   });
@@ -235,7 +248,7 @@ export class AppModule {}
     expect([refused.code, await app.files()]).toEqual([1, files]);
     expect(refused.error).toMatch(/^saga: FOLDER_IN_USE: src\/orders already exists.*saga init checkout/);
     expect((await init(app, 'checkout/first')).code).toBe(0);
-    expect(await app.read('src/app.module.ts')).toContain(`from './checkout/first/orders.module.js'`);
+    expect(await app.read('src/app.module.ts')).toContain(`from './checkout/first/checkout-first.module.js'`);
     await compiles(app);
   });
 });
@@ -417,7 +430,7 @@ describe('saga init refuses', () => {
 
   test('a folder outside of the sources', async () => {
     const app = await apps.create(NEST_12);
-    for (const folder of ['../orders', '/orders', ''])
+    for (const folder of ['../orders', '/orders', '', '2nd'])
       expect(await init(app, folder)).toMatchObject({
         code: 2,
         error: expect.stringContaining('not a folder name below'),

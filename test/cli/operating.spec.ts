@@ -150,6 +150,11 @@ describe('saga resolve', () => {
     const id = await order(sagas, 'order-1', 'ship', 'release');
     const wrong = await run('resolve', id, 'charge', '--yes');
     expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining('stuck at: reserve')]);
+    const withResult = await run('resolve', id, 'reserve', '--result', '"released"', '--yes');
+    expect([withResult.code, withResult.error]).toEqual([
+      2,
+      expect.stringMatching(/SAGA_VALIDATION.*a compensation has no result/s),
+    ]);
     expect((await run('resolve', id, 'reserve', '--yes')).out).toBe(
       `Marked 'reserve' of ${id} as done elsewhere\n`,
     );

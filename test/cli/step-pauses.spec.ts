@@ -29,7 +29,7 @@ test('an unknown step is refused with a hint', async () => {
   await apps.start({ sagas: [OrderSaga] });
   expect(await here('pause-step order chrge')).toMatchObject({
     code: expect.any(Number),
-    error: expect.stringContaining("did you mean 'charge'?"),
+    error: expect.stringContaining("Did you mean 'charge'?"),
   });
   expect(await here('pause-step unknown charge')).toMatchObject({
     code: 1,

@@ -1,3 +1,4 @@
+import { testOf } from './features.js';
 import { randomBytes } from 'node:crypto';
 import { sizeOfSaga, SMALL_SAGA } from '../../libs/saga/src/engine/ports/payload-size.js';
 import type { ClaimBytes } from '../../libs/saga/src/engine/ports/saga-store.js';
@@ -248,17 +249,20 @@ export function describeBytes(subject: () => StoreSubject): void {
       expect(heavy).toBe(true);
     });
 
-    test('does not report sagas that it left as the next to be due', async () => {
-      const { store, advance } = subject();
-      const name = uniqueName();
-      await due({ name }, [text(large)]);
-      expect((await claim(name, { room: 0, alone: false })).nextDueAt).toBeUndefined();
-      const now = await storeNow(store);
-      await store.start([newSaga({ name, startAt: now + 60_000 })], WORKER);
-      const { nextDueAt } = await claim(name, { room: 0, alone: false });
-      expect(Math.abs(nextDueAt! - now - 60_000)).toBeLessThan(20_000);
-      await advance(0);
-    });
+    testOf('the time of the next due saga')(
+      'does not report sagas that it left as the next to be due',
+      async () => {
+        const { store, advance } = subject();
+        const name = uniqueName();
+        await due({ name }, [text(large)]);
+        expect((await claim(name, { room: 0, alone: false })).nextDueAt).toBeUndefined();
+        const now = await storeNow(store);
+        await store.start([newSaga({ name, startAt: now + 60_000 })], WORKER);
+        const { nextDueAt } = await claim(name, { room: 0, alone: false });
+        expect(Math.abs(nextDueAt! - now - 60_000)).toBeLessThan(20_000);
+        await advance(0);
+      },
+    );
 
     test('counts what a saga was sent, and its input', async () => {
       const { store } = subject();

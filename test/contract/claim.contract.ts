@@ -1,3 +1,4 @@
+import { describeOf } from './features.js';
 import { PRIORITY_POINT_MS, type SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { LostLease } from '../../libs/saga/src/machine/saga-state.js';
 import {
@@ -162,7 +163,7 @@ export function describeClaims(subject: () => StoreSubject): void {
     });
   });
 
-  describe('the time of the next due saga', () => {
+  describeOf('the time of the next due saga')('the time of the next due saga', () => {
     test('is returned for the requested names', async () => {
       const { store } = subject();
       const name = uniqueName();

@@ -1,3 +1,4 @@
+import { testOf } from './features.js';
 import {
   checkpointOf,
   claimed,
@@ -88,7 +89,7 @@ export function describeClock(subject: () => StoreSubject): void {
       expect((await claimedIds(store, name)).sort()).toEqual(ids);
     });
 
-    test('passes locks on, and takes the sagas of leases that its holders give back', async () => {
+    testOf('locks')('passes locks on, and takes the sagas of leases that its holders give back', async () => {
       const { store } = subject();
       const name = uniqueName();
       const [first, second] = [newSaga({ name, lockKey: 'k' }), newSaga({ name, lockKey: 'k' })];

@@ -1,3 +1,4 @@
+import { testOf } from './features.js';
 import type { SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { Checkpoint } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import type { Child, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
@@ -172,7 +173,7 @@ export function describeFamilies(subject: () => StoreSubject): void {
       expect(await claimedIds(store, parent.name)).toEqual([]);
     });
 
-    test('may hold a semantic lock, and start one that has to wait for another', async () => {
+    testOf('locks')('may hold a semantic lock, and start one that has to wait for another', async () => {
       const { store } = subject();
       const first = newSaga({ lockKey: 'k' });
       await store.start([first], OTHER_WORKER);

@@ -1,3 +1,4 @@
+import { testOf } from './features.js';
 import type { StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { newId } from '../../libs/saga/src/shared/new-id.js';
 import {
@@ -45,7 +46,7 @@ export function describeFencing(subject: () => StoreSubject): void {
       expect(await loaded(store, saga.id)).toMatchObject({ lockedBy: OTHER_WORKER.worker, epoch: 2 });
     });
 
-    test('commits nothing of its transaction', async () => {
+    testOf('transactions')('commits nothing of its transaction', async () => {
       const { store } = subject();
       const saga = await held(store);
       await takenFrom(saga);
@@ -77,18 +78,21 @@ export function describeFencing(subject: () => StoreSubject): void {
   });
 
   describe('a cancellation', () => {
-    test('refuses checkpoints that do not know of it, and lets those pass that do', async () => {
-      const { store } = subject();
-      const saga = await held(store);
-      await requestCancel(saga, 'changed my mind');
-      const before = await loaded(store, saga.id);
-      expect(await store.checkpoint([lastCheckpointOf(saga)])).toEqual(['cancelled']);
-      expect(await store.transact(async () => lastCheckpointOf(saga))).toBe('cancelled');
-      expect(await loaded(store, saga.id)).toEqual(before);
-      const turningBack = checkpointOf(saga, stateOf('compensating'), { cancelSeen: true });
-      expect(await store.checkpoint([turningBack])).toEqual(['saved']);
-      expect((await loaded(store, saga.id)).state.status).toBe('compensating');
-    });
+    testOf('transactions')(
+      'refuses checkpoints that do not know of it, and lets those pass that do',
+      async () => {
+        const { store } = subject();
+        const saga = await held(store);
+        await requestCancel(saga, 'changed my mind');
+        const before = await loaded(store, saga.id);
+        expect(await store.checkpoint([lastCheckpointOf(saga)])).toEqual(['cancelled']);
+        expect(await store.transact(async () => lastCheckpointOf(saga))).toBe('cancelled');
+        expect(await loaded(store, saga.id)).toEqual(before);
+        const turningBack = checkpointOf(saga, stateOf('compensating'), { cancelSeen: true });
+        expect(await store.checkpoint([turningBack])).toEqual(['saved']);
+        expect((await loaded(store, saga.id)).state.status).toBe('compensating');
+      },
+    );
 
     test('that was not requested may be acknowledged', async () => {
       const { store } = subject();
@@ -159,14 +163,14 @@ export function describeFencing(subject: () => StoreSubject): void {
   });
 
   describe('a transaction', () => {
-    test('stores the checkpoint that its work returns', async () => {
+    testOf('transactions')('stores the checkpoint that its work returns', async () => {
       const { store } = subject();
       const saga = await held(store);
       expect(await store.transact(async () => lastCheckpointOf(saga))).toBe('saved');
       expect(await loaded(store, saga.id)).toMatchObject({ state: { status: 'completed' } });
     });
 
-    test('whose work throws stores nothing, and throws the same', async () => {
+    testOf('transactions')('whose work throws stores nothing, and throws the same', async () => {
       const { store } = subject();
       const saga = await held(store);
       const error = new Error('out of stock');

@@ -30,7 +30,8 @@ export async function memorySubject(
     advance: async (ms) => {
       now += ms;
     },
-    cleanup: (name, age) => store.cleanup(name, age),
+    cleanup: store.cleanup,
+    wakeup: hub.wakeup(),
     close: () => listener.stop(),
   };
 }

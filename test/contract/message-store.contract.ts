@@ -240,6 +240,26 @@ export function describeMessageStore(name: string, create: () => Promise<Message
         expect(await drain()).toEqual(['a', 'b']);
       });
 
+      test.each(
+        (['before', 'after'] as const).flatMap((when) => [0, 1].map((attempts) => ({ when, attempts }))),
+      )(
+        'and was sent by a relay that had lost its lane and settles $when its holder lets those behind it go (attempts: $attempts)',
+        async ({ when, attempts }) => {
+          await publish(subject.keys[0]!, 'a', 'b', 'c');
+          const late = await take(ALL, 'relay-1');
+          await subject.advance(LEASE + 1_000);
+          const holds = await take(ALL, 'relay-2');
+          const [a, b, c] = holds.messages.map(({ id }) => id) as [string, string, string];
+          if (when === 'before') await settleAs(late, { sent: [a] });
+          await settleAs(holds, {
+            failed: [{ ...failedAt(holds, 0, 600_000), attempts }],
+            behind: [b, c],
+          });
+          if (when === 'after') await settleAs(late, { sent: [a] });
+          expect(await drain()).toEqual(['b', 'c']);
+        },
+      );
+
       test('and is discarded lets those behind it go', async () => {
         const [key] = subject.keys as [string];
         await publish(key, 'a', 'b');

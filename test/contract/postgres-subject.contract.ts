@@ -4,10 +4,9 @@ import { createTestDatabase } from '../support/test-database.js';
 import type { WakeupMessage } from '../../libs/saga/src/engine/ports/wakeup.js';
 import type { SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { StoreSubject } from './store-subject.contract.js';
-import { PostgresCleanup } from '../../libs/saga/src/store/postgres/cleanup/postgres-cleanup.js';
 import { migrate } from '../../libs/saga/src/store/postgres/setup/migrate.js';
 import type { SagaMigrationsOptions } from '../../libs/saga/src/store/postgres/schema/saga-migrations.js';
-import { PostgresGraphStore } from '../../libs/saga/src/store/postgres/postgres-graph-store.js';
+import { postgresBackend } from '../../libs/saga/src/nest/database-runtime.js';
 import { PostgresSagaStore } from '../../libs/saga/src/store/postgres/postgres-saga-store.js';
 import { wakeupChannel } from '../../libs/saga/src/store/postgres/connection/schema-name.js';
 import { sqlOf } from '../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
@@ -17,6 +16,9 @@ import type { PgClient } from '../../libs/saga/src/store/postgres/connection/pg-
 const SCHEMA = 'saga';
 /** Small, so that the suite can go over it with little data. */
 const PAGE_BYTES = 256 * 1024;
+/** Longer than any statement of the suite takes. */
+const PATIENCE = 60_000;
+const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 const INSTANCE_TIMES = [
   'due_at',
   'rank_at',
@@ -67,11 +69,11 @@ export async function postgresSubject(
       );
   };
   return {
+    ...postgresBackend(sql, { schema: SCHEMA, codec: undefined }, PATIENCE, SILENT),
     store: around(new PostgresSagaStore(sql, SCHEMA, { pageBytes: PAGE_BYTES })),
     pageBytes: PAGE_BYTES,
     largestAnswerTo: (work) => answers.largestAnswerTo(work),
     query: (sql) => application.query(sql),
-    graphs: new PostgresGraphStore(sql, SCHEMA),
     messages,
     outbox: () =>
       application.query(
@@ -94,10 +96,6 @@ export async function postgresSubject(
         `UPDATE ${SCHEMA}.rate_limit SET times = ARRAY(SELECT t - ${ms} FROM unnest(times) WITH ORDINALITY AS w(t, n) ORDER BY n), from_at = from_at - ${ms}, idle_at = idle_at - ${ms}`,
       );
       await application.query(`UPDATE ${SCHEMA}.rate_time SET at = at - ${ms}`);
-    },
-    cleanup: async (name, age) => {
-      const options = { dryRun: false, alone: false };
-      await new PostgresCleanup(sql, SCHEMA).batch({ name, age, most: 100, ...options });
     },
     close: async () => {
       await listener.end();

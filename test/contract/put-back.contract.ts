@@ -1,9 +1,11 @@
+import { testOf } from './features.js';
 import { BEYOND, type PutBack } from '../../libs/saga/src/engine/ports/put-back.js';
 import type { Operation } from '../../libs/saga/src/engine/ports/operation.js';
 import { newId } from '../../libs/saga/src/shared/new-id.js';
 import {
   checkpointOf,
   claimed,
+  cleanUp,
   held,
   lastCheckpointOf,
   LEASE_MS,
@@ -40,31 +42,34 @@ export function describePutBacks(subject: () => StoreSubject): void {
     expect(await store.revisions([])).toEqual([]);
   });
 
-  test('a saga that was deleted counts as further than all that a process knows of it, and one that was lost does not', async () => {
-    const { store, cleanup, advance } = subject();
-    const [{ name, ...saga }, lost] = [await held(store), newId()];
-    await store.checkpoint([lastCheckpointOf({ name, ...saga })]);
-    const other = await held(store, { name });
-    await advance(60_000);
-    await store.checkpoint([lastCheckpointOf(other)]);
-    await cleanup(name, 30_000);
-    expect(await store.load({ id: saga.id })).toBeUndefined();
-    const revisions = await store.revisions([saga.id, lost, other.id]);
-    expect(revisions).toHaveLength(2);
-    expect(revisions).toContainEqual({ id: saga.id, epoch: BEYOND, checkpoints: BEYOND });
-    expect(revisions).toContainEqual(expect.objectContaining({ id: other.id, epoch: 1 }));
-    expect(await store.checkpoint([checkpointOf(saga, DONE)])).toEqual(['fenced']);
-  });
+  testOf('failovers')(
+    'a saga that was deleted counts as further than all that a process knows of it, and one that was lost does not',
+    async () => {
+      const { store, advance } = subject();
+      const [{ name, ...saga }, lost] = [await held(store), newId()];
+      await store.checkpoint([lastCheckpointOf({ name, ...saga })]);
+      const other = await held(store, { name });
+      await advance(60_000);
+      await store.checkpoint([lastCheckpointOf(other)]);
+      await cleanUp(subject(), name, 30_000);
+      expect(await store.load({ id: saga.id })).toBeUndefined();
+      const revisions = await store.revisions([saga.id, lost, other.id]);
+      expect(revisions).toHaveLength(2);
+      expect(revisions).toContainEqual({ id: saga.id, epoch: BEYOND, checkpoints: BEYOND });
+      expect(revisions).toContainEqual(expect.objectContaining({ id: other.id, epoch: 1 }));
+      expect(await store.checkpoint([checkpointOf(saga, DONE)])).toEqual(['fenced']);
+    },
+  );
 
-  test('a saga that was deleted with the one that started it is known as well', async () => {
-    const { store, cleanup } = subject();
+  testOf('failovers')('a saga that was deleted with the one that started it is known as well', async () => {
+    const { store } = subject();
     const parent = await held(store);
     const child = { ...newSaga(), parent: { id: parent.id, step: 'ship' } };
     await store.checkpoint([checkpointOf(parent, DONE, { starts: [child] })]);
     const [taken] = (await claimed(store, child.name)).sagas;
     await store.checkpoint([lastCheckpointOf(taken!)]);
     await store.checkpoint([lastCheckpointOf(parent)]);
-    await cleanup(parent.name, 0);
+    await cleanUp(subject(), parent.name, 0);
     const both = await store.revisions([parent.id, child.id]);
     expect(both.map(({ checkpoints }) => checkpoints)).toEqual([BEYOND, BEYOND]);
   });
@@ -94,7 +99,7 @@ export function describePutBacks(subject: () => StoreSubject): void {
     expect(taken).toMatchObject({ id: saga.id, epoch: 3, checkpoints: 3, takeovers: 0 });
   });
 
-  test('a saga that is stored again has its time, its parent and its messages', async () => {
+  testOf('messages')('a saga that is stored again has its time, its parent and its messages', async () => {
     const { store } = subject();
     const parent = await held(store);
     const { id } = await started(store);
@@ -136,16 +141,19 @@ export function describePutBacks(subject: () => StoreSubject): void {
     }
   });
 
-  test('a saga that had begun under its semantic lock is before those that came meanwhile', async () => {
-    const { store } = subject();
-    const name = uniqueName();
-    const [other, again] = [newSaga({ name, lockKey: 'k' }), newSaga({ name, lockKey: 'k' })];
-    await store.start([other], WORKER);
-    await store.start([again], WORKER);
-    const lost = checkpointOf({ id: again.id, epoch: 1 }, DONE, { number: 2, lock: { name, key: 'k' } });
-    await putBack(again.id, { checkpoint: lost, createdAt: 86_400_000, storedAt: 90_000_000 });
-    expect((await claimed(store, name)).sagas.map(({ id }) => id)).toEqual([again.id]);
-    await subject().advance(LEASE_MS);
-    expect((await loaded(store, other.id)).lock).toMatchObject({ held: false });
-  });
+  testOf('locks')(
+    'a saga that had begun under its semantic lock is before those that came meanwhile',
+    async () => {
+      const { store } = subject();
+      const name = uniqueName();
+      const [other, again] = [newSaga({ name, lockKey: 'k' }), newSaga({ name, lockKey: 'k' })];
+      await store.start([other], WORKER);
+      await store.start([again], WORKER);
+      const lost = checkpointOf({ id: again.id, epoch: 1 }, DONE, { number: 2, lock: { name, key: 'k' } });
+      await putBack(again.id, { checkpoint: lost, createdAt: 86_400_000, storedAt: 90_000_000 });
+      expect((await claimed(store, name)).sagas.map(({ id }) => id)).toEqual([again.id]);
+      await subject().advance(LEASE_MS);
+      expect((await loaded(store, other.id)).lock).toMatchObject({ held: false });
+    },
+  );
 }

@@ -1,3 +1,4 @@
+import { testOf } from './features.js';
 import {
   checkpointOf,
   held,
@@ -111,7 +112,7 @@ export function describeReports(subject: () => StoreSubject): void {
       expect((await store.stats()).overdue).toBe(before);
     });
 
-    test('is what is in the outbox, too', async () => {
+    testOf('messages')('is what is in the outbox, too', async () => {
       const { store } = subject();
       const before = (await store.stats()).messages;
       const saga = await held(store);

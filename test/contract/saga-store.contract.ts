@@ -1,6 +1,7 @@
 import { describeBytes } from './bytes.contract.js';
 import { describeChanges } from './changes.contract.js';
 import { describeCheckpoints } from './checkpoint.contract.js';
+import { describeCleanup } from './cleanup.contract.js';
 import { describeClaims } from './claim.contract.js';
 import { describeLockMode } from './lock-mode.contract.js';
 import { describeKeyedSagaLimit } from './keyed-saga-limit.contract.js';
@@ -9,6 +10,7 @@ import { describeEdits } from './edit.contract.js';
 import { describeFamilies } from './family.contract.js';
 import { describeFamilyLocks } from './family-lock.contract.js';
 import { describeFencing } from './fencing.contract.js';
+import { type Feature, withoutFeatures } from './features.js';
 import { describeFinding } from './find.contract.js';
 import { describeGraphs } from './graph.contract.js';
 import { describeLockCircles } from './lock-circle.contract.js';
@@ -28,15 +30,59 @@ import { describeStarts } from './start.contract.js';
 import type { StoreSubject } from './store-subject.contract.js';
 import { describeTasks } from './task.contract.js';
 import { describeTags } from './tags.contract.js';
+import { describeWakeups } from './wakeup.contract.js';
 import { describeWatching } from './watch.contract.js';
 
 export type { StoreSubject } from './store-subject.contract.js';
 
+type Part = (subject: () => StoreSubject) => void;
+
+/** The parts of the suite, each with what a store may refuse of which all its tests are. */
+const PARTS: readonly (readonly [Part, Feature?])[] = [
+  [describeStarts],
+  [describeCheckpoints],
+  [(subject) => describe('tags that steps have set', () => describeTags(subject))],
+  [(subject) => describe('a pause of a step', () => describePauses(subject)), 'pauses'],
+  [describeNotes],
+  [describeFencing],
+  [describeClaims],
+  [describeEdits],
+  [describeOperations],
+  [describeWatching],
+  [describeChanges],
+  [describeFinding],
+  [describeLocks, 'locks'],
+  [describePutBacks],
+  [describeRateLimits, 'rates'],
+  [describeStepSlots, 'step limits'],
+  [describeClock, 'a clock set back'],
+  [describeFamilies],
+  [describeFamilyLocks, 'locks'],
+  [describeLockCircles, 'locks'],
+  [describeSagaLimit, 'limits'],
+  [describeKeyedSagaLimit, 'limits'],
+  [describeLockMode, 'locks'],
+  [describeSignals],
+  [describeAwaitedSignals],
+  [describeTasks],
+  [describeSchedules],
+  [describeReports],
+  [describeGraphs],
+  [describeBytes, 'answers of bounded size'],
+  [describeCleanup],
+  [describeWakeups],
+];
+
 /**
- * What the engine relies on, whatever the database: one suite that every SagaStore passes. One subject serves
+ * What the engine relies on, whatever the database: one suite that every SagaBackend passes. One subject serves
  * the whole suite, so each test uses sagas of a name of its own; none looks at the time of day.
+ * @param refused what the backend refuses to keep, and is not tested
  */
-export function describeSagaStore(name: string, create: () => Promise<StoreSubject>): void {
+export function describeSagaStore(
+  name: string,
+  create: () => Promise<StoreSubject>,
+  refused: readonly Feature[] = [],
+): void {
   describe(`${name} is a saga store`, () => {
     let subject: StoreSubject | undefined;
 
@@ -51,35 +97,9 @@ export function describeSagaStore(name: string, create: () => Promise<StoreSubje
       if (!subject) throw new Error('The store under test was not created');
       return subject;
     };
-    describeStarts(current);
-    describeCheckpoints(current);
-    describe('tags that steps have set', () => describeTags(current));
-    describe('a pause of a step', () => describePauses(current));
-    describeNotes(current);
-    describeFencing(current);
-    describeClaims(current);
-    describeEdits(current);
-    describeOperations(current);
-    describeWatching(current);
-    describeChanges(current);
-    describeFinding(current);
-    describeLocks(current);
-    describePutBacks(current);
-    describeRateLimits(current);
-    describeStepSlots(current);
-    describeClock(current);
-    describeFamilies(current);
-    describeFamilyLocks(current);
-    describeLockCircles(current);
-    describeSagaLimit(current);
-    describeKeyedSagaLimit(current);
-    describeLockMode(current);
-    describeSignals(current);
-    describeAwaitedSignals(current);
-    describeTasks(current);
-    describeSchedules(current);
-    describeReports(current);
-    describeGraphs(current);
-    describeBytes(current);
+    withoutFeatures(refused, () => {
+      for (const [describePart, feature] of PARTS)
+        if (!feature || !refused.includes(feature)) describePart(current);
+    });
   });
 }

@@ -1,3 +1,4 @@
+import { describeOf, testOf } from './features.js';
 import { randomUUID } from 'node:crypto';
 import type { SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { SentSignal, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
@@ -44,30 +45,33 @@ export function describeSignals(subject: () => StoreSubject): void {
       });
     });
 
-    test('makes it due when it is sent inside the transaction of a step, which is announced', async () => {
-      const { store, messages } = subject();
-      const outer = await held(store);
-      const saga = await waiting(store, 'reply');
-      const before = messages.length;
-      const signal = sent('reply', '{"n":1}');
-      await store.transact(async ({ transaction }) => {
-        const target = { id: saga.id };
-        expect(await store.signalWithin(transaction, { ...signal, target })).toMatchObject({
-          outcome: 'kept',
+    testOf('transactions')(
+      'makes it due when it is sent inside the transaction of a step, which is announced',
+      async () => {
+        const { store, messages } = subject();
+        const outer = await held(store);
+        const saga = await waiting(store, 'reply');
+        const before = messages.length;
+        const signal = sent('reply', '{"n":1}');
+        await store.transact(async ({ transaction }) => {
+          const target = { id: saga.id };
+          expect(await store.signalWithin(transaction, { ...signal, target })).toMatchObject({
+            outcome: 'kept',
+          });
+          expect(await store.signalWithin(transaction, { ...signal, target })).toMatchObject({
+            outcome: 'known',
+          });
+          const awaited = { [`${saga.name}@1`]: ['reply'] };
+          const other = { ...sent('other'), target };
+          expect(await store.signalWithin(transaction, other, awaited)).toMatchObject({ outcome: 'refused' });
+          return checkpointOf(outer, stateOf('running'));
         });
-        expect(await store.signalWithin(transaction, { ...signal, target })).toMatchObject({
-          outcome: 'known',
-        });
-        const awaited = { [`${saga.name}@1`]: ['reply'] };
-        const other = { ...sent('other'), target };
-        expect(await store.signalWithin(transaction, other, awaited)).toMatchObject({ outcome: 'refused' });
-        return checkpointOf(outer, stateOf('running'));
-      });
-      await eventually(() =>
-        expect(messages.slice(before)).toContainEqual(expect.objectContaining({ type: 'due' })),
-      );
-      expect((await claimed(store, saga.name)).sagas[0]?.signals).toEqual([{ ...signal, number: 1 }]);
-    });
+        await eventually(() =>
+          expect(messages.slice(before)).toContainEqual(expect.objectContaining({ type: 'due' })),
+        );
+        expect((await claimed(store, saga.name)).sagas[0]?.signals).toEqual([{ ...signal, number: 1 }]);
+      },
+    );
 
     test('makes it due when it comes, which is announced; the claim has it', async () => {
       const { store, messages } = subject();
@@ -313,7 +317,7 @@ export function describeSignals(subject: () => StoreSubject): void {
     });
   });
 
-  describe('what a checkpoint publishes', () => {
+  describeOf('messages')('what a checkpoint publishes', () => {
     const message = (payload: string) => ({
       id: randomUUID(),
       topic: 'orders',
@@ -356,7 +360,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       expect(await outboxOf(messages)).toEqual(messages);
     });
 
-    test('is stored with the end of a saga that holds a lock', async () => {
+    testOf('messages', 'locks')('is stored with the end of a saga that holds a lock', async () => {
       const { store } = subject();
       const name = uniqueName();
       const [first, second] = [newSaga({ name, lockKey: 'k' }), newSaga({ name, lockKey: 'k' })];
@@ -369,7 +373,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       expect(await claimedIds(store, name)).toEqual([second.id]);
     });
 
-    test('is stored with the saga that it starts', async () => {
+    testOf('messages')('is stored with the saga that it starts', async () => {
       const { store } = subject();
       const parent = await held(store);
       const child = { ...newSaga(), parent: { id: parent.id, step: 'ship' } };
@@ -378,7 +382,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       expect(await outboxOf(messages)).toEqual(messages);
     });
 
-    test('of a transaction is there only if it commits', async () => {
+    testOf('transactions', 'messages')('of a transaction is there only if it commits', async () => {
       const { store } = subject();
       const saga = await held(store);
       const [rolledBack, committed] = [[message('no')], [message('yes')]];

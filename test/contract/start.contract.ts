@@ -1,3 +1,4 @@
+import { testOf } from './features.js';
 import type { NewSaga, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import { INITIAL } from '../../libs/saga/src/machine/saga-state.js';
 import { newId } from '../../libs/saga/src/shared/new-id.js';
@@ -142,7 +143,7 @@ export function describeStarts(subject: () => StoreSubject): void {
       expect((await claimedIds(store, name)).toSorted()).toEqual([first.id, second.id].sort());
     });
 
-    test('started within a transaction is there once that committed', async () => {
+    testOf('transactions')('started within a transaction is there once that committed', async () => {
       const { store, messages } = subject();
       const outer = await held(store);
       const inner = newSaga();

@@ -1,4 +1,4 @@
-import type { GraphStore } from '../../libs/saga/src/engine/ports/graph-store.js';
+import type { SagaBackend } from '../../libs/saga/src/engine/ports/saga-backend.js';
 import type { Claim, SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { Checkpoint, StoredMessage } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import type { Lease, NewSaga, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
@@ -6,11 +6,8 @@ import type { WakeupMessage } from '../../libs/saga/src/engine/ports/wakeup.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../libs/saga/src/machine/saga-state.js';
 import { newId } from '../../libs/saga/src/shared/new-id.js';
 
-/** A store under test, with what the suite needs to know and do beside it. */
-export interface StoreSubject {
-  readonly store: SagaStore;
-  /** Beside it, over the same sagas. */
-  readonly graphs: GraphStore;
+/** A backend under test, with what the suite needs to know and do beside it. */
+export interface StoreSubject extends SagaBackend {
   /** Everything announced so far, oldest first; it grows as announcements arrive. */
   readonly messages: readonly WakeupMessage[];
   /** About how many bytes the store reads of a database by one statement. */
@@ -21,8 +18,6 @@ export interface StoreSubject {
   outbox(): Promise<StoredMessage[]>;
   /** Lets time pass: from now on every time stored so far is `ms` milliseconds longer ago. */
   advance(ms: number): Promise<void>;
-  /** Deletes the sagas of a name that ended at least so many milliseconds ago. */
-  cleanup(name: string, age: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -41,6 +36,11 @@ export const AWKWARD_TEXTS = [
   '日本語 🚀 é \u2028 \u202e',
   'line\nbreak\ttab\u0001',
 ];
+
+/** Deletes the sagas of a name that ended at least so many milliseconds ago. */
+export async function cleanUp({ cleanup }: StoreSubject, name: string, age: number): Promise<void> {
+  await cleanup.batch({ name, age, most: 100, dryRun: false, alone: false });
+}
 
 let names = 0;
 

@@ -1,3 +1,4 @@
+import { testOf } from './features.js';
 import type { Checkpoint } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import { newId } from '../../libs/saga/src/shared/new-id.js';
 import {
@@ -44,24 +45,29 @@ export function describeTags(subject: () => StoreSubject): void {
     expect(stored).toEqual(sagas.map((_, n) => ({ n: n < 2 ? 'old' : `${n}` })));
   });
 
-  test('come with messages, with the end of a sub-saga, and with a lock that is handed on', async () => {
-    const parent = await held(subject().store);
-    const name = uniqueName();
-    const locked = newSaga({ name, lockKey: 'k' });
-    await subject().store.start([locked], WORKER);
-    const sent = { id: newId(), topic: 't', key: 'k', type: 'x', payload: '1', headers: {} };
-    const given: Partial<Checkpoint>[] = [
-      { messages: [sent] },
-      { parent: { id: parent.id, step: 'ship' }, release: {} },
-      { lock: { name, key: 'k' }, release: {} },
-    ];
-    for (const parts of given) {
-      const saga = await held(subject().store);
-      const state = parts.messages ? DONE : stateOf('completed');
-      expect(await store(checkpointOf(saga, state, { ...parts, tags: { region: 'eu' } }))).toEqual(['saved']);
-      expect((await loaded(subject().store, saga.id)).tags).toEqual({ region: 'eu' });
-    }
-  });
+  testOf('messages', 'locks')(
+    'come with messages, with the end of a sub-saga, and with a lock that is handed on',
+    async () => {
+      const parent = await held(subject().store);
+      const name = uniqueName();
+      const locked = newSaga({ name, lockKey: 'k' });
+      await subject().store.start([locked], WORKER);
+      const sent = { id: newId(), topic: 't', key: 'k', type: 'x', payload: '1', headers: {} };
+      const given: Partial<Checkpoint>[] = [
+        { messages: [sent] },
+        { parent: { id: parent.id, step: 'ship' }, release: {} },
+        { lock: { name, key: 'k' }, release: {} },
+      ];
+      for (const parts of given) {
+        const saga = await held(subject().store);
+        const state = parts.messages ? DONE : stateOf('completed');
+        expect(await store(checkpointOf(saga, state, { ...parts, tags: { region: 'eu' } }))).toEqual([
+          'saved',
+        ]);
+        expect((await loaded(subject().store, saga.id)).tags).toEqual({ region: 'eu' });
+      }
+    },
+  );
 
   test('are stored with relaxed durability as well, unless the checkpoint before is lost', async () => {
     const saga = await held(subject().store);
@@ -72,7 +78,7 @@ export function describeTags(subject: () => StoreSubject): void {
     expect((await loaded(subject().store, saga.id)).tags).toEqual({ n: '2' });
   });
 
-  test('of the transaction of a step are stored with it', async () => {
+  testOf('transactions')('of the transaction of a step are stored with it', async () => {
     const saga = await held(subject().store);
     const made = checkpointOf(saga, DONE, { tags: { region: 'eu' } });
     expect(await subject().store.transact(async () => made)).toEqual('saved');

@@ -1,3 +1,4 @@
+import { testOf } from './features.js';
 import { newId } from '../../libs/saga/src/shared/new-id.js';
 import {
   checkpointOf,
@@ -46,7 +47,7 @@ export function describeWatching(subject: () => StoreSubject): void {
       await eventually(() => expect(messages).toContainEqual(settled(saga.id)));
     });
 
-    test('receives that a transaction settled it', async () => {
+    testOf('transactions')('receives that a transaction settled it', async () => {
       const { store, messages } = subject();
       const saga = await held(store);
       await store.watch([saga.id]);

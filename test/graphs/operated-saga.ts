@@ -1,6 +1,7 @@
 import { SagaError, type SagaOperations, type SagaService } from '../../libs/saga/src/index.js';
 import type { RollbackPlan } from '../../libs/saga/src/operators.js';
 import { itemKey } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { resolvesCompensation } from '../../libs/saga/src/engine/operate/operator-edits.js';
 import { decide } from '../../libs/saga/src/machine/decide.js';
 import { isUndecided } from '../../libs/saga/src/machine/predicates.js';
 import { evolve } from '../../libs/saga/src/machine/evolve.js';
@@ -107,7 +108,13 @@ export class OperatedSaga extends LockstepSaga {
   }
 
   private async resolve(key: string): Promise<void> {
-    const refusal = await codeOf(this.services().operations.resolve(this.id, key, { result: 'manual' }));
+    const resolve = (given: { result?: string }) =>
+      codeOf(this.services().operations.resolve(this.id, key, given));
+    let refusal = await resolve({ result: 'manual' });
+    if (resolvesCompensation({ state: this.state }, key)) {
+      if (refusal !== 'SAGA_VALIDATION') throw new Error(`resolve of ${key} with a result: ${refusal}`);
+      refusal = await resolve({});
+    }
     if (this.isUnapproved(key)) {
       // One that is open would be approved, by an operator who gives a name.
       const isOpen = ['pending', 'waiting'].includes(stepState(this.state, key).status);

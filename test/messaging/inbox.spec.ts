@@ -104,10 +104,16 @@ describe('a message', () => {
     expect(broker.payloads).toEqual(['yes']);
   });
 
-  test.each([[''], ['a\0'], ['x'.repeat(256)], [undefined]])('with the id %p is refused', async (id) => {
+  test.each([
+    ['', 'The message has no id: its sender has to set one'],
+    ['a\0', 'messageId is'],
+    ['x'.repeat(256), 'messageId is'],
+    [undefined, 'messageId is undefined'],
+  ])('with the id %p is refused', async (id, message) => {
     const { inbox, dataSource } = await start();
     await expect(inbox.once(id as string, dataSource.manager, spend)).rejects.toMatchObject({
       code: 'SAGA_VALIDATION',
+      message: expect.stringContaining(message),
     });
   });
 });

@@ -214,6 +214,6 @@ test('a database, or shards, that are not those of SagaModule are refused', asyn
   );
   await (await start()).close();
   await expect(start({ shards: { eu: other, us: database } })).rejects.toThrow(
-    "SagaMessagingModule.forRoot: the database of shards.eu is the shard 'us'",
+    "SagaMessagingModule: the database of shards.eu is the shard 'us'",
   );
 });

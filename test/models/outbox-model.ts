@@ -152,10 +152,7 @@ export class OutboxModel implements OutboxStore {
     const mine = new Set(lanes.filter((one) => this.isCurrent(one)).map(({ lane }) => lane));
     const gone = this.byId(sent);
     this.remove(new Set(gone));
-    for (const { attempts, line } of gone) {
-      const next = attempts > 0 ? this.heldOf(line)[0] : undefined;
-      if (next && next.deadAt === undefined) next.retryAt = this.now;
-    }
+    for (const { attempts, held, line } of gone) if (attempts > 0 || held) this.firstIsDue(line);
     for (const { id, error, attempts, retryIn } of failed) {
       const [row] = this.byId([id]);
       if (!row || !mine.has(row.lane)) continue;
@@ -163,7 +160,9 @@ export class OutboxModel implements OutboxStore {
       row.retryAt = retryIn === undefined ? undefined : this.now + retryIn;
       row.deadAt = retryIn === undefined ? this.now : undefined;
     }
-    for (const row of this.byId(behind)) if (mine.has(row.lane)) row.held = true;
+    const isBehind = this.byId(behind).filter((row) => mine.has(row.lane));
+    for (const row of isBehind) row.held = true;
+    for (const { line } of isBehind) this.firstIsDue(line);
     for (const one of lanes) {
       if (!this.isCurrent(one)) continue;
       const lane = this.lanes[one.lane]!;
@@ -206,10 +205,7 @@ export class OutboxModel implements OutboxStore {
   async discard(ids: readonly string[]): Promise<number> {
     const dead = this.byId(ids).filter(({ deadAt }) => deadAt !== undefined);
     this.remove(new Set(dead));
-    for (const { line } of dead) {
-      const [next] = this.heldOf(line);
-      if (next && next.deadAt === undefined) next.retryAt = this.now;
-    }
+    for (const { line } of dead) this.firstIsDue(line);
     return dead.length;
   }
 
@@ -279,11 +275,16 @@ export class OutboxModel implements OutboxStore {
       const size = Math.min(LET_GO_AT_ONCE, dead < 0 ? Infinity : dead);
       const free = row.attempts > 0 ? [row] : line.slice(0, size);
       for (const one of free) Object.assign(one, { held: false, retryAt: undefined });
-      const next = row.attempts > 0 ? undefined : line[size];
-      if (next && next.deadAt === undefined) next.retryAt = this.now;
+      if (row.attempts === 0) this.firstIsDue(row.line);
       changed.add(this.lanes[row.lane]!);
     }
     return changed;
+  }
+
+  /** As FIRST_IS_DUE of relay.sql. */
+  private firstIsDue(line: string): void {
+    const [first] = this.heldOf(line);
+    if (first && first.deadAt === undefined) first.retryAt ??= this.now;
   }
 
   private get now(): number {

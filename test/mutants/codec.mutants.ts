@@ -34,6 +34,12 @@ export const CODEC_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
+    name: 'let a process without the codec copy what is encoded',
+    find: 'if (!isCoded(field, true)) return field;',
+    replace: 'return field;',
+    killers,
+  },
+  {
     name: 'leave the causes of errors readable',
     find: 'cause: (cause, by, place) => convertError(cause, by, place)',
     replace: 'cause: OPEN',

@@ -116,9 +116,15 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'make a transaction again whose commit was not acknowledged',
-    find: 'if (staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);',
+    find: 'if (staged && (await wasCommitted(staged, host, ports))) return void host.adopt(staged);',
     replace: '',
     killers,
+  },
+  {
+    name: 'come to rest with a transactional step in progress that no attempt is at',
+    find: '      if (!host.isLeaseSafe) throw new NotNow();\n      const result',
+    replace: '      if (!host.isLeaseSafe) return undefined;\n      const result',
+    killers: [specs('run/saga-run')],
   },
   {
     name: 'forget what happened while a transaction was being committed',
@@ -164,8 +170,8 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'trust hints, and never poll',
-    find: 'if (this.ports.wakeup.listening && this.ticks % TICKS_BETWEEN_POLLS !== 0) return;',
-    replace: 'if (this.ports.wakeup.listening) return;',
+    find: 'if (!tick) void this.poll();',
+    replace: 'if (tick === undefined) void this.poll();',
     killers: [specs('lost-hints')],
   },
   {

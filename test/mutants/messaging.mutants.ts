@@ -66,6 +66,20 @@ export const MESSAGING_MUTANTS: readonly Mutant[] = [
     killers: contract,
   },
   {
+    name: 'hold messages behind one that another relay has sent meanwhile',
+    in: 'outbox_settle',
+    find: 'SELECT DISTINCT b.lane, b.topic, b.key FROM behind b',
+    replace: 'SELECT DISTINCT b.lane, b.topic, b.key FROM behind b WHERE false',
+    killers: contract,
+  },
+  {
+    name: 'delete a message that failed for another relay, and let none behind it go',
+    in: 'outbox_settle',
+    find: 'WHERE d.attempts > 0 OR d.held',
+    replace: 'WHERE d.attempts > 0',
+    killers: contract,
+  },
+  {
     name: 'take what a relay reports of a lane that it has lost',
     find: 'SELECT array_agg(p.lane) FILTER (WHERE p.mine) INTO mine FROM (',
     replace: 'SELECT array_agg(p.lane) INTO mine FROM (',

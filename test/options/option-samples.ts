@@ -225,7 +225,7 @@ export function samplesFor(current: SampleContext): Record<string, Sample> {
         run: layoutOf,
       },
       sagaMigrations: { args: ['saga', { partitions: 'day' }], run: sagaMigrations },
-      readSagas: { args: [[], READING], run: readSagas },
+      readSagas: { args: ['no-such-file.yaml', READING], run: readSagas },
       declareSaga: { args: ['', { ...READING, file: 'a.yaml' }], run: declareSaga },
       sagaEntities: { args: ['saga', { codec: { encode: 1 } }], run: sagaEntities },
     },

@@ -15,6 +15,7 @@ const OTHERS: Record<string, string> = {
   'Saga(0).input.~standard': 'as above',
   'SagaModule.forRoot(0).database': 'a database of an entry, such as pgDatabase() makes',
   'SagaModule.forRoot(0).readFrom': 'as above',
+  'SagaModule.forRoot(0).engine': 'an engine that a package of this library makes',
   'SagaMessagingModule.forRoot(0).database': 'as above',
   'layoutOf(0)': 'a graph, as describeSaga() gives it, with whatever else the caller knows of its steps',
   'mermaidOf(0)': 'as above',
@@ -90,7 +91,7 @@ describe('every object that a public call takes', () => {
       const refused = await failureOf(() => run(...(withKey(args, path, slip) as never[])));
       expect(refused).toBeInstanceOf(SagaError);
       const below = path.slice(1).join('.');
-      const name = (key: string) => new RegExp(`'(${below}\\.)?${key}'`);
+      const name = (key: string) => new RegExp(`'(target\\.)?(${below}\\.)?${key}'`);
       expect((refused as Error).message).toMatch(/unknown option/);
       expect((refused as Error).message).toMatch(name(slip));
       expect((refused as Error).message).toMatch(new RegExp(`Did you mean ${name(meant).source}\\?`));

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -17,27 +19,34 @@ const OTHERS = SPECIFIERS.filter((specifier) => !OF_LAYER.test(specifier));
 /** Database layers. pg is not among them: it is a dependency of every application. */
 const LAYERS = /node_modules\/((?:@nestjs\/)?typeorm|drizzle-orm|kysely|knex|@mikro-orm|@prisma)\//;
 
-/** Prints each module that is imported, before it is loaded. */
+/** Writes each module that is imported to a file, before it is loaded. A pipe could be full. */
 const HOOKS = `data:text/javascript,${encodeURIComponent(`
-  import { writeSync } from 'node:fs';
+  import { appendFileSync } from 'node:fs';
+  let file;
+  export const initialize = (given) => { file = given; };
   export async function resolve(specifier, context, next) {
     const resolved = await next(specifier, context);
-    writeSync(1, resolved.url + '\\n');
+    appendFileSync(file, resolved.url + '\\n');
     return resolved;
   }`)}`;
+const folder = mkdtempSync(join(tmpdir(), 'entries-'));
+let runs = 0;
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The database layers that a process loads for imports, as ES modules or as CommonJS. */
 async function loadedBy(...specifiers: string[]): Promise<string[]> {
+  const imported = join(folder, String(runs++));
   const program = `
     import { createRequire, register } from 'node:module';
     import 'reflect-metadata';
-    register(${JSON.stringify(HOOKS)});
+    register(${JSON.stringify(HOOKS)}, { data: ${JSON.stringify(imported)} });
     for (const specifier of ${JSON.stringify(specifiers)}) await import(specifier);
     const { cache } = createRequire(import.meta.url);
     console.log(Object.keys(cache).join('\\n'));`;
   const options = { cwd: ROOT, env: { ...process.env, NODE_OPTIONS: '' }, maxBuffer: 1e8 };
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], options);
-  const files = stdout.split('\n').map((file) => LAYERS.exec(file.replaceAll('\\', '/'))?.[1]);
+  const loaded = `${readFileSync(imported, 'utf8')}\n${stdout}`;
+  const files = loaded.split('\n').map((file) => LAYERS.exec(file.replaceAll('\\', '/'))?.[1]);
   return [...new Set(files.filter((layer) => layer !== undefined))].sort();
 }
 

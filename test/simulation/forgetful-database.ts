@@ -18,10 +18,9 @@ interface Commit {
   readonly repeat: (store: MemorySagaStore) => Promise<unknown>;
 }
 
-const CHANGING = [
-  ...(['start', 'checkpoint', 'claim', 'giveBack', 'renew', 'signal', 'watch', 'reserve'] as const),
-  'cleanup',
-] as const;
+const CHANGING: readonly string[] = [
+  ...['start', 'checkpoint', 'claim', 'giveBack', 'renew', 'signal', 'watch', 'reserve'],
+];
 
 /** The parts of a store whose statements begin with their name. */
 const PARTS = ['pauses', 'stepSlots'] as const;
@@ -59,8 +58,16 @@ export class ForgetfulDatabase {
         ...parameters,
       );
     const result = await repeat(this.memory);
-    if ((CHANGING as readonly string[]).includes(name)) this.keep(repeat);
+    if (CHANGING.includes(name)) this.keep(repeat);
     return result;
+  }
+
+  /** Deletes the sagas of a name that ended at least so many milliseconds ago. */
+  async cleanUp(name: string, age: number): Promise<void> {
+    const batch = { name, age, most: Infinity, dryRun: false, alone: false };
+    const repeat = (store: MemorySagaStore) => store.cleanup.batch(batch);
+    await repeat(this.memory);
+    this.keep(repeat);
   }
 
   /** The primary is gone. A standby is promoted that has no commit of the last `lag` milliseconds. */

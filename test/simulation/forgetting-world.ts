@@ -189,7 +189,7 @@ export class ForgettingWorld implements EndOfWorld {
     const tick = () => {
       this.timeline.after(every, tick);
       if (this.database.isDown || this.timeline.now > TROUBLE_UNTIL * 2) return;
-      for (const type of types) void this.database.execute('cleanup', [buildSagaGraph(type).name, age]);
+      for (const type of types) void this.database.cleanUp(buildSagaGraph(type).name, age);
     };
     tick();
   }

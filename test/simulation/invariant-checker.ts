@@ -169,6 +169,8 @@ export class InvariantChecker {
     // Sent before, and answered again.
     if (number <= book.checkpoints) return;
     book.checkpoints = number;
+    // A worker that gives the saga back in order was not taken down by it.
+    if (release) book.tookDown.delete(worker);
     this.note(() => `${worker} saves ${id}: ${describeState(state)}${release ? ', and gives it back' : ''}`);
     if (epoch !== book.epoch || book.holder !== worker)
       this.violate(

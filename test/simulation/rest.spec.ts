@@ -49,6 +49,14 @@ describe('a saga may wait for ever', () => {
   });
 });
 
+test('of many sagas that wait for each other, each is looked at once', () => {
+  const pairs = Array.from({ length: 25 }, (_, n): [string, Given][] => [
+    [`holder-${n}`, { lock: 'holds', child: { id: `child-${n}`, phase: 'running' } }],
+    [`child-${n}`, { lock: 'waits' }],
+  ]);
+  expect(whyOf({ a: { lock: 'waits' }, ...Object.fromEntries(pairs.flat()) })).toBeUndefined();
+});
+
 describe('a saga may not wait for ever', () => {
   test.each<[string, Record<string, Given>]>([
     ['for nothing', { a: {} }],

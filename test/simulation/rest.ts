@@ -14,13 +14,15 @@ export function rests({ state: { status } }: SagaRecord): boolean {
 export function whyItWaits(
   book: SagaRecord,
   books: ReadonlyMap<string, SagaRecord>,
-  seen: ReadonlySet<string> = new Set(),
+  seen: Set<string> = new Set(),
 ): string | undefined {
+  // Looked at once, by whichever way: there are more ways through sagas that wait for each other than can be walked.
   if (seen.has(book.id)) return undefined;
+  seen.add(book.id);
   for (const { other, what } of waitedFor(book, books)) {
     const why = needsOperator(other.state.status)
       ? `is ${other.state.status}`
-      : whyItWaits(other, books, new Set([...seen, book.id]));
+      : whyItWaits(other, books, seen);
     if (why !== undefined) return `${what} ${other.id}, which ${why}`;
   }
   return undefined;

@@ -65,6 +65,15 @@ const FOUND_FRESH: readonly (readonly [seed: number, what: string])[] = [
 const FOUND_SINCE: readonly (readonly [seed: number, what: string])[] = [
   [1_911_281_203, 'an answer from before the clock was set back, which arrived late, was believed'],
   [2_811_280_884, 'a step that waited for a slot while its saga rolled back to a savepoint waited for ever'],
+  [
+    2_811_290_956,
+    'a transactional step whose lease was not renewed before a shutdown was in progress for ever',
+  ],
+  [
+    2_811_304_336,
+    'messages waited for ever behind one that another relay had sent, which had lost their lane',
+  ],
+  [2_811_292_079, 'a compensation sent its request twice whose transaction had committed without an answer'],
 ];
 
 /** In which the checker saw a broken promise where none was broken. */
@@ -72,6 +81,7 @@ const MISREPORTED: readonly (readonly [seed: number, what: string])[] = [
   [391, 'a join any went on without a winner: a branch had lost, and the optional other one had failed'],
   [2031, 'the same, where the loser was still being undone'],
   [2_811_281_317, 'a lease that had ended, and was fenced, counted again after the clock was set back'],
+  [2_811_298_305, 'a worker that had stopped in order counted as taken down by its saga'],
   [
     2_811_288_068,
     'a lock was free for as long as the clock was set back, since a saga that had just come takes it',

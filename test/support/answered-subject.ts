@@ -54,7 +54,7 @@ export class AnsweredSubject {
       ...subject,
       store: claimingOn(repeated(store, retry)),
       graphs: repeated(subject.graphs, retry),
-      cleanup: (name, age) => retry.run(() => subject.cleanup(name, age)),
+      cleanup: repeated(subject.cleanup, retry),
       close: async () => {
         proxy!.answerTo = () => undefined;
         await subject.close();

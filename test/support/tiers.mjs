@@ -25,6 +25,7 @@ export const TIERS = {
     'test/messaging',
     'test/options',
     'test/packaging',
+    'test/restate',
     'test/sagas/plans',
     'test/sagas/retention',
     'test/sagas/shards',

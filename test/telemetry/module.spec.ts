@@ -101,7 +101,7 @@ describe('the module is refused', () => {
   test('with options that there are not, or that make no sense, all at once', async () => {
     const imports = [SagaTelemetryModule.forRoot({ traces: 'yes', spans: true } as never)];
     await expect(apps.start({ imports })).rejects.toThrow(
-      "SagaTelemetryModule.forRoot: unknown option 'spans'. The options are: traces, metrics, gauges, logs. " +
+      "SagaTelemetryModule: unknown option 'spans'. The options are: traces, metrics, gauges, logs. " +
         "traces is 'yes'; give true or false.",
     );
   });

@@ -3,6 +3,7 @@ import {
   type CompensationContext,
   Saga,
   SagaConfigurationError,
+  SagaNotFoundError,
   SagaService,
   Step,
   type StepContext,
@@ -111,11 +112,13 @@ describe('SagaService, injected into a saga and into the providers of an importe
     expect(message).toMatch(/^LetterSaga is not a saga of this application.*SagaTest\.of\(…, LetterSaga\)/);
   });
 
-  test('refuses cleanup(), which needs a database', async () => {
+  test('deletes sagas that have ended, by the time that has passed in the test', async () => {
     const run = await mailing.run({ to: 'ada' });
-    await expect(run.operations.cleanup({ olderThan: 0 })).rejects.toThrow(
-      /cleanup\(\) does nothing in a SagaTest/,
-    );
+    expect(await run.operations.cleanup({ olderThan: '30d' })).toEqual({ deleted: 0, more: false });
+    await run.advance('31d');
+    const { deleted } = await run.operations.cleanup({ olderThan: '30d' });
+    expect(deleted).toBeGreaterThan(0);
+    await expect(run.sagas.get(run.id)).rejects.toThrow(SagaNotFoundError);
   });
 
   test('refuses calls outside of a run', async () => {

@@ -3,38 +3,20 @@ import { adminControllers } from './admin-controllers.js';
 import {
   ADMIN_OPTIONS,
   ADMIN_ROUTES,
-  guardsOf,
-  pathOf,
+  ROUTE_NAMES,
+  routesOf,
   type SagaAdminModuleOptions,
   type SagaAdminRoutes,
 } from './admin.options.js';
 
-/** All options of routes. Nest takes any other for an option of the module. */
-export const ROUTES: { readonly [K in keyof Required<SagaAdminRoutes>]: SagaAdminRoutes[K] | undefined } = {
-  path: undefined,
-  guards: undefined,
-  dashboard: true,
-  imports: undefined,
-};
-
 const built = new ConfigurableModuleBuilder<SagaAdminModuleOptions>({
   moduleName: 'SagaAdmin',
   optionsInjectionToken: ADMIN_OPTIONS,
-})
-  .setExtras(ROUTES, (definition, { path, guards, dashboard, imports }) => {
-    const routes: Partial<SagaAdminRoutes> = { path, guards, dashboard };
-    return {
-      ...definition,
-      imports: [...new Set([...(definition.imports ?? []), ...(imports ?? [])])],
-      controllers: adminControllers(pathOf(routes), guardsOf(routes), dashboard !== false),
-      providers: [...(definition.providers ?? []), { provide: ADMIN_ROUTES, useValue: routes }],
-    };
-  })
-  .build();
+}).build();
 
 type AsyncOptions = typeof built.ASYNC_OPTIONS_TYPE & SagaAdminRoutes;
 
-/** The options as the builder makes them, except that `guards` is required. */
+/** The options as the builder makes them, and beside them those of the routes. */
 export const ConfigurableModuleClass = built.ConfigurableModuleClass as unknown as {
   new (): object;
   register(options: SagaAdminModuleOptions & SagaAdminRoutes): DynamicModule;
@@ -43,3 +25,19 @@ export const ConfigurableModuleClass = built.ConfigurableModuleClass as unknown 
 
 /** What `SagaAdminModule.registerAsync()` takes: a factory of the options, and beside it the routes. */
 export type SagaAdminModuleAsyncOptions = AsyncOptions;
+
+/** The module with its routes. @param given the object that has their options */
+export function withRoutes(definition: DynamicModule, given: Partial<SagaAdminRoutes>): DynamicModule {
+  const { path, guards, dashboard, imports } = routesOf(given);
+  return {
+    ...definition,
+    imports,
+    controllers: adminControllers(path, guards, dashboard),
+    providers: [...(definition.providers ?? []), { provide: ADMIN_ROUTES, useValue: given }],
+  };
+}
+
+/** The options of the routes that stand beside a factory. */
+export function routesBeside(options: AsyncOptions): Partial<SagaAdminRoutes> {
+  return Object.fromEntries(ROUTE_NAMES.map((name) => [name, options[name]]));
+}

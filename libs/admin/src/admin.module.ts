@@ -3,12 +3,14 @@ import { checkAsyncOptions, requiredOptions } from 'nestjs-durable-saga/internal
 import { AdminAccess } from './admin-access.js';
 import {
   ConfigurableModuleClass,
-  ROUTES,
+  routesBeside,
   type SagaAdminModuleAsyncOptions,
+  withRoutes,
 } from './admin.module-definition.js';
 import {
   ADMIN_OPTIONS,
   ADMIN_ROUTES,
+  ROUTE_NAMES,
   type SagaAdminModuleOptions,
   type SagaAdminRoutes,
 } from './admin.options.js';
@@ -34,12 +36,12 @@ import { SagaViews } from './saga-views.js';
 export class SagaAdminModule extends ConfigurableModuleClass {
   /** The application does not start with options that are wrong, or without `guards`. */
   static override register(options: SagaAdminModuleOptions & SagaAdminRoutes): DynamicModule {
-    return super.register(options ?? ({} as typeof options));
+    return withRoutes(super.register(options), options);
   }
 
   /** The routes' own options stand beside the factory: `registerAsync({ guards: [OpsGuard], useFactory: … })`. */
   static override registerAsync(options: SagaAdminModuleAsyncOptions): DynamicModule {
-    checkAsyncOptions('SagaAdminModule.registerAsync', options, Object.keys(ROUTES));
-    return super.registerAsync(options);
+    checkAsyncOptions('SagaAdminModule.registerAsync', options, ROUTE_NAMES);
+    return withRoutes(super.registerAsync(options), routesBeside(options));
   }
 }

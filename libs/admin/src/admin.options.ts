@@ -1,17 +1,15 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
-import { SagaConfigurationError } from 'nestjs-durable-saga';
 import {
   type CallName,
-  OptionReader,
+  type Kind,
   type OptionTable,
   type OptionsRead,
-  type Report,
   kind,
   optional,
-  shown,
+  required,
   withDefault,
-  withoutProblems,
 } from 'nestjs-durable-saga/internal';
+import { readModuleOptions } from 'nestjs-durable-saga/internal/runtime';
 
 /** An action that an operator requests in the admin. */
 export interface AdminAction {
@@ -100,43 +98,70 @@ const OPTIONS = {
 } satisfies OptionTable<SagaAdminModuleOptions>;
 /** No spaces, parameters or wildcards; they would be the router's. */
 const PATH = /^[\w.~-]+(\/[\w.~-]+)*$/;
-
-/**
- * Returns the options with defaults.
- * @throws SagaConfigurationError that names all invalid options, their values and how to fix them
- */
-export function withAdminDefaults(
-  given: SagaAdminModuleOptions,
-  routes: Partial<SagaAdminRoutes>,
-): ResolvedAdminOptions {
-  return withoutProblems('SagaAdminModule.register', SagaConfigurationError, (report) => {
-    checkRoutes(routes, report);
-    return new OptionReader(report).read(OPTIONS, given);
-  });
-}
-
-/** Returns the path without leading and trailing slashes. withAdminDefaults reports an invalid path. */
-export function pathOf({ path = DEFAULT_PATH }: Partial<SagaAdminRoutes>): string {
-  return typeof path === 'string' ? path.replace(/^\/+|\/+$/g, '') : DEFAULT_PATH;
-}
-
-/** Returns the guards. withAdminDefaults reports invalid ones. */
-export function guardsOf({ guards }: Partial<SagaAdminRoutes>): NonNullable<typeof guards> {
-  const given: unknown = guards;
-  return Array.isArray(given) && given.every(isGuard) ? guards! : [];
-}
-
-function checkRoutes(routes: Partial<SagaAdminRoutes>, report: Report): void {
-  const { path, guards } = routes;
-  if ((path !== undefined && typeof path !== 'string') || !PATH.test(pathOf(routes)))
-    report(`path is ${shown(path)}`, "give a path such as 'sagas' or 'ops/sagas'");
-  if (guards === undefined)
-    report(
+type Guards = SagaAdminRoutes['guards'];
+const guards: Kind<Guards> = {
+  read: (value, option, reader) => {
+    if (areGuards(value)) return value;
+    if ((value as unknown) !== undefined)
+      return reader.refuse(value, option, 'give an array of guards, as @UseGuards() takes them');
+    reader.report(
       'there are no guards, so that anyone who reaches these routes could read and cancel every saga',
       'give guards: [YourAuthGuard], or guards: [] if only operators can reach them',
     );
-  else if (!Array.isArray(guards) || !guards.every(isGuard))
-    report(`guards is ${shown(guards)}`, 'give an array of guards, as @UseGuards() takes them');
+    return undefined;
+  },
+};
+const ROUTE_OPTIONS = {
+  path: withDefault(
+    kind.checked<string>(
+      (path) => typeof path === 'string' && PATH.test(withoutSlashes(path)),
+      "give a path such as 'sagas' or 'ops/sagas'",
+    ),
+    DEFAULT_PATH,
+  ),
+  guards: required(guards),
+  dashboard: withDefault(kind.flag, true),
+  imports: optional(
+    kind.checked<NonNullable<SagaAdminRoutes['imports']>>(Array.isArray, 'give an array of modules'),
+  ),
+} satisfies OptionTable<SagaAdminRoutes>;
+export const ROUTE_NAMES = Object.keys(ROUTE_OPTIONS) as (keyof SagaAdminRoutes)[];
+
+/**
+ * Returns the options with defaults.
+ * @param options all options of `register()`, or what the factory of `registerAsync()` returned
+ * @param routes the object that has the options of the routes: that of all options, or that of the factory
+ * @throws SagaConfigurationError that names all invalid options, their values and how to fix them
+ */
+export function withAdminDefaults(
+  options: SagaAdminModuleOptions,
+  routes: Partial<SagaAdminRoutes>,
+): ResolvedAdminOptions {
+  const isOne = (options as object) === routes;
+  const table = isOne ? { ...OPTIONS, ...ROUTE_OPTIONS } : OPTIONS;
+  return readModuleOptions('SagaAdminModule', table, options, (read, reader) => {
+    if (!isOne) reader.read(ROUTE_OPTIONS, routes);
+    return read;
+  });
+}
+
+/** The routes that are asked for, with nothing in the place of what is invalid: withAdminDefaults reports that. */
+export function routesOf(given: Partial<SagaAdminRoutes> | null | undefined) {
+  const { path, guards: guarded, dashboard, imports } = given ?? {};
+  return {
+    path: typeof path === 'string' ? withoutSlashes(path) : DEFAULT_PATH,
+    guards: areGuards(guarded) ? guarded : [],
+    dashboard: dashboard !== false,
+    imports: Array.isArray(imports) ? imports : [],
+  };
+}
+
+function withoutSlashes(path: string): string {
+  return path.replace(/^\/+|\/+$/g, '');
+}
+
+function areGuards(given: unknown): given is Guards {
+  return Array.isArray(given) && given.every(isGuard);
 }
 
 function isGuard(guard: unknown): boolean {
@@ -147,5 +172,5 @@ function isGuard(guard: unknown): boolean {
 
 /** What may come from a factory. */
 export const ADMIN_OPTIONS = Symbol('nestjs-durable-saga:admin-options');
-/** How the routes were asked for. */
+/** The object that has the options of the routes. */
 export const ADMIN_ROUTES = Symbol('nestjs-durable-saga:admin-routes');

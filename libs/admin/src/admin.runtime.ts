@@ -5,7 +5,7 @@ import { type Running, SagaRuntime } from 'nestjs-durable-saga/internal/runtime'
 import {
   ADMIN_OPTIONS,
   ADMIN_ROUTES,
-  pathOf,
+  routesOf,
   type ResolvedAdminOptions,
   type SagaAdminModuleOptions,
   type SagaAdminRoutes,
@@ -20,12 +20,12 @@ export class AdminRuntime implements OnModuleInit {
   readonly path: string;
 
   constructor(
-    @Inject(ADMIN_OPTIONS) options: SagaAdminModuleOptions | undefined,
+    @Inject(ADMIN_OPTIONS) options: SagaAdminModuleOptions,
     @Inject(ADMIN_ROUTES) routes: Partial<SagaAdminRoutes>,
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
   ) {
-    this.options = withAdminDefaults(options ?? {}, routes);
-    this.path = pathOf(routes);
+    this.options = withAdminDefaults(options, routes);
+    this.path = routesOf(routes).path;
   }
 
   /** @throws SagaConfigurationError when the application has no SagaModule */

@@ -24,7 +24,8 @@ import {
   isCodec,
   missingParts,
   openPool,
-  postgresEngine,
+  engineServices,
+  postgresBackend,
   withDefaults,
 } from 'nestjs-durable-saga/internal/runtime';
 import { CannotTell, type DATABASE_OPTIONS, UsageError, type ValuesOf } from './command.js';
@@ -132,16 +133,13 @@ async function engineOn(
   const registry = new SagaRegistry(sagas, [], undefined, true);
   const { approvals, coded: isCoded } = rulesOf(stored);
   const options = withDefaults({ schema, worker: false, approvals, codec, recoveryWindow: false });
-  const running = postgresEngine({
-    ...{ sql, options, registry, runnable: [], graphs },
-    ...{ patience: PATIENCE, processName: 'saga', poller: NO_POLLER, log: logTo(terminal) },
-    engine: { clock: await clockOf(sql), checkEdit: requireGraph },
+  const log = logTo(terminal);
+  const services = engineServices(postgresBackend(sql, options, PATIENCE, log), {
+    ...{ registry, options, runnable: [], log },
+    engine: { workerId: `saga:${process.pid}`, clock: await clockOf(sql), checkEdit: requireGraph },
   });
-  return { running, deployed, sagas, isCoded };
+  return { running: { ...services, database: sql.database }, deployed, sagas, isCoded };
 }
-
-/** Nothing is done by the clock here. */
-const NO_POLLER = { start: () => undefined, stop: () => undefined };
 
 /** An operator's machine may have another time than the database, and what a saga waits for goes by that one. */
 async function clockOf(sql: EngineSql): Promise<Clock> {

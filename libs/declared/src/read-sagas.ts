@@ -7,9 +7,11 @@ import {
   kind,
   linkSubSagas,
   optional,
+  OptionReader,
   type OptionTable,
   reportedOptions,
   sagaNameOf,
+  shown,
   suggestion,
   withDefault,
   withoutProblems,
@@ -83,8 +85,11 @@ export async function readSagas(
   files: string | readonly string[],
   options: ReadSagasOptions = {},
 ): Promise<Type[]> {
+  const paths = withoutProblems('readSagas()', SagaConfigurationError, (report) =>
+    kind.declaredFiles.read(files, 'files', new OptionReader(report)),
+  );
   const problems: DeclaredSagaProblem[] = [];
-  const sources = await readSources([files].flat(), problems);
+  const sources = await readSources(paths!, problems);
   return (await declareSources(sources, options, problems)).map(({ type }) => type);
 }
 
@@ -121,14 +126,19 @@ function flawOf(stats: Stats): [problem: string, fix: string] | undefined {
 /**
  * Returns the class of a saga that is written as YAML or JSON.
  * @param text the text of a file
- * @param file the path that messages name, whose folder relative paths are relative to; default: `saga.yaml`
+ * @param options those of readSagas(). `file`: the path that messages name, whose folder relative paths are relative to;
+ * default: `saga.yaml`
  * @throws DeclaredSagaError, SagaConfigurationError
  */
 export async function declareSaga(
   text: string,
-  { file = 'saga.yaml', ...options }: ReadSagasOptions & { file?: string } = {},
+  options: ReadSagasOptions & { file?: string } = {},
 ): Promise<Type> {
-  const [saga] = await declareSources([{ file, text }], options);
+  const { file, ...read } = withoutProblems('declareSaga()', SagaConfigurationError, (report) => {
+    if (typeof text !== 'string') report(`text is ${shown(text)}`, 'give the text of a YAML or JSON file');
+    return reportedOptions({ ...READ_OPTIONS, file: withDefault(kind.text, 'saga.yaml') }, options, report);
+  });
+  const [saga] = await declareSources([{ file, text }], read);
   return saga!.type;
 }
 

@@ -73,7 +73,12 @@ export class Inbox {
     options: OnceOptions | undefined,
   ): Promise<Once<T>> {
     const consumer = withoutProblems('once()', SagaValidationError, (report) => {
-      key.read(messageId, 'messageId', new OptionReader(report));
+      if (messageId === '')
+        report(
+          "messageId is ''",
+          "The message has no id: its sender has to set one in the header 'id'. Otherwise give a value that identifies it",
+        );
+      else key.read(messageId, 'messageId', new OptionReader(report));
       return reportedOptions(ONCE_OPTIONS, options, report).consumer;
     });
     const { databases } = await this.runtime.ready();

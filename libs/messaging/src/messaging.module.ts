@@ -6,6 +6,7 @@ import {
   checkAsyncOptions,
   requiredOptions,
 } from 'nestjs-durable-saga/internal/runtime';
+import { HandlerCheck } from './handling/check-handlers.js';
 import { DeadLetters } from './handling/dead-letters.js';
 import { Inbox } from './inbox.js';
 import {
@@ -28,6 +29,7 @@ import { Outbox } from './outbox.js';
   imports: [DiscoveryModule, LifeCycleModule],
   providers: [
     requiredOptions(MODULE_OPTIONS_TOKEN, 'SagaMessagingModule', 'forRoot'),
+    HandlerCheck,
     MessagingRuntime,
     SagaPoller,
     Outbox,

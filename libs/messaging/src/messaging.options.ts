@@ -1,5 +1,5 @@
 import { ConfigurableModuleBuilder } from '@nestjs/common';
-import { type Duration, type RetryPolicy, SagaConfigurationError } from 'nestjs-durable-saga';
+import type { Duration, RetryPolicy } from 'nestjs-durable-saga';
 import type { ShardDatabase } from 'nestjs-durable-saga/database';
 import type { PayloadCodec } from 'nestjs-durable-saga/encryption';
 import type { SagaDatabase } from 'nestjs-durable-saga/database';
@@ -7,7 +7,6 @@ import {
   DEFAULT_SCHEMA,
   type Kind,
   LONGEST_TIMER,
-  OptionReader,
   type OptionTable,
   RETRY_POLICY,
   type Report,
@@ -18,7 +17,6 @@ import {
   schemaName,
   shown,
   withDefault,
-  withoutProblems,
 } from 'nestjs-durable-saga/internal';
 import {
   DATABASE_SOURCE_OPTIONS,
@@ -27,6 +25,7 @@ import {
   payloadCodec,
   pollTime,
   readDatabase,
+  readModuleOptions,
   readShardOptions,
   shutdownTime,
 } from 'nestjs-durable-saga/internal/runtime';
@@ -169,8 +168,8 @@ const OPTIONS = {
  * @throws SagaConfigurationError that names all invalid options, their values and how to fix them
  */
 export function withMessagingDefaults(given: SagaMessagingModuleOptions) {
-  return withoutProblems('SagaMessagingModule.forRoot', SagaConfigurationError, (report) => {
-    const { relay, outbox, inbox, ...options } = new OptionReader(report).read(OPTIONS, given);
+  return readModuleOptions('SagaMessagingModule', OPTIONS, given, (read, { report }) => {
+    const { relay, outbox, inbox, ...options } = read;
     if (outbox?.retention !== undefined && relay !== false)
       report(
         'outbox.retention is set, but the relay deletes the messages that it sent',

@@ -47,7 +47,7 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
   private set: Promise<Messaging> | undefined;
 
   constructor(
-    @Inject(MODULE_OPTIONS_TOKEN) options: SagaMessagingModuleOptions | undefined,
+    @Inject(MODULE_OPTIONS_TOKEN) options: SagaMessagingModuleOptions,
     @Inject(SagaPoller) private readonly poller: SagaPoller,
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
     @Optional() @Inject(SagaObservers) private readonly observers: SagaObservers | undefined,
@@ -57,7 +57,7 @@ export class MessagingRuntime implements OnModuleInit, LifeCyclePart {
     @Inject(ModulesContainer) modules: ModulesContainer,
   ) {
     checkImportedOnce(modules, MessagingRuntime, 'SagaMessagingModule');
-    this.options = withMessagingDefaults(options ?? {});
+    this.options = withMessagingDefaults(options);
     this.coder = new Coder(oneCodec(this.options.codec, ofSagas?.codec));
     lifeCycle.add(this, 'send', this.options.relay?.shutdownTimeout ?? HANDLERS_PATIENCE);
   }
@@ -120,13 +120,13 @@ function oneChoice(
   const own = database === undefined ? (dataSource === undefined ? undefined : 'dataSource') : 'database';
   if (own !== undefined)
     throw new SagaConfigurationError(
-      `SagaMessagingModule.forRoot: ${own} is set, but SagaModule has the shards ${names.join(', ')}, and messages of each are in ` +
+      `SagaMessagingModule: ${own} is set, but SagaModule has the shards ${names.join(', ')}, and messages of each are in ` +
         `its own outbox; remove ${own} to use the shards of SagaModule.`,
     );
   const given = shards && [...shards.keys()];
   if (given && [...given].sort().join() !== [...names].sort().join())
     throw new SagaConfigurationError(
-      `SagaMessagingModule.forRoot: shards has ${given.join(', ')}, but SagaModule has the shards ${names.join(', ')}; remove it to use ` +
+      `SagaMessagingModule: shards has ${given.join(', ')}, but SagaModule has the shards ${names.join(', ')}; remove it to use ` +
         `the shards of SagaModule.`,
     );
   // SagaModule reports what is wrong with them.
@@ -134,7 +134,7 @@ function oneChoice(
   const [other] = [...(shards ?? [])].find(([name, place]) => read?.get(name)?.schema !== place.schema) ?? [];
   if (other === undefined) return shards ?? read;
   throw new SagaConfigurationError(
-    `SagaMessagingModule.forRoot: the schema of shards.${other} is '${shards!.get(other)!.schema}', but SagaModule has ` +
+    `SagaMessagingModule: the schema of shards.${other} is '${shards!.get(other)!.schema}', but SagaModule has ` +
       `'${read?.get(other)?.schema}'; remove shards to use the shards of SagaModule.`,
   );
 }
@@ -143,6 +143,6 @@ function oneChoice(
 function oneCodec(own: PayloadCodec | undefined, sagas: PayloadCodec | undefined): PayloadCodec | undefined {
   if (own === undefined || sagas === undefined || own === sagas) return own ?? sagas;
   throw new SagaConfigurationError(
-    'SagaMessagingModule.forRoot: codec differs from the codec of SagaModule; remove it to use the codec of SagaModule.',
+    'SagaMessagingModule: codec differs from the codec of SagaModule; remove it to use the codec of SagaModule.',
   );
 }

@@ -20,12 +20,13 @@ export { countsOf, driftOf } from './engine/versions/agree-on-graphs.js';
 export { expectedMoves } from './engine/versions/upgrade-plan.js';
 export { requireAmbient } from './nest/ambient.js';
 export { applicationDatabase, joinOneOf, shardPlaces, type ShardPlace } from './nest/application-database.js';
-export { assembleEngine, type ServiceParts } from './nest/assemble-engine.js';
+export { engineServices, type ServiceParts } from './nest/assemble-engine.js';
 export { checkAsyncOptions } from './nest/async-options.js';
+export { readModuleOptions } from './nest/module-options.js';
 export { CURSOR_RULE, key, pageSize } from './nest/calls/call-kinds.js';
 export { UnawaitedSignalError } from './nest/calls/signals.js';
 export { DATABASE_SOURCE_OPTIONS, readDatabase } from './nest/database-options.js';
-export { postgresEngine } from './nest/database-runtime.js';
+export { postgresBackend } from './nest/database-runtime.js';
 export { SagaRegistry, type RegisteredSaga } from './nest/discovery/saga.registry.js';
 export {
   ApplicationLifeCycle,

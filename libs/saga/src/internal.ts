@@ -81,7 +81,7 @@ export type { SagaEvent } from './machine/saga-event.js';
 export { isSettled, needsOperator } from './machine/saga-state.js';
 export { awaitedBy } from './machine/sub-sagas.js';
 export { ERROR_ANSWERS } from './nest/error-answers.js';
-export { LIMIT } from './nest/maintenance/saga.cleanup.js';
+export { CLEANUP_LIMIT } from './nest/maintenance/saga.cleanup.js';
 export { makeCall } from './nest/make-call.js';
 export { describeOperation, withoutGiven } from './nest/views/describe-operation.js';
 export { isQuiet, openQuestions, type OpenQuestion } from './nest/views/open-questions.js';

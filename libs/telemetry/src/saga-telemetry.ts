@@ -23,13 +23,13 @@ export class SagaTelemetry implements OnModuleDestroy {
   private readonly gauges: StateGauges | undefined;
 
   constructor(
-    @Inject(MODULE_OPTIONS_TOKEN) options: SagaTelemetryModuleOptions | undefined,
+    @Inject(MODULE_OPTIONS_TOKEN) options: SagaTelemetryModuleOptions,
     @Optional() @Inject(SagaObservers) observers: SagaObservers | undefined,
     @Optional() @Inject(SagaOperations) operations: SagaOperations | undefined,
     @Inject(ModulesContainer) modules: ModulesContainer,
   ) {
     checkImportedOnce(modules, SagaTelemetry, 'SagaTelemetryModule');
-    const { traces, metrics: measures, gauges, logs } = withTelemetryDefaults(options ?? {});
+    const { traces, metrics: measures, gauges, logs } = withTelemetryDefaults(options);
     if (!observers || !operations)
       throw new SagaConfigurationError(
         'SagaTelemetryModule found no SagaModule. Import SagaModule.forRoot() in the root module as well.',

@@ -1,12 +1,6 @@
 import { ConfigurableModuleBuilder } from '@nestjs/common';
-import { SagaConfigurationError } from 'nestjs-durable-saga';
-import {
-  OptionReader,
-  type OptionTable,
-  kind,
-  withDefault,
-  withoutProblems,
-} from 'nestjs-durable-saga/internal';
+import { type OptionTable, kind, withDefault } from 'nestjs-durable-saga/internal';
+import { readModuleOptions } from 'nestjs-durable-saga/internal/runtime';
 
 /** Options of `SagaTelemetryModule.forRoot()`. */
 export interface SagaTelemetryModuleOptions {
@@ -34,9 +28,7 @@ const OPTIONS = {
 export function withTelemetryDefaults(
   options: SagaTelemetryModuleOptions,
 ): Required<SagaTelemetryModuleOptions> {
-  return withoutProblems('SagaTelemetryModule.forRoot', SagaConfigurationError, (report) =>
-    new OptionReader(report).read(OPTIONS, options),
-  );
+  return readModuleOptions('SagaTelemetryModule', OPTIONS, options, (read) => read);
 }
 
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =

@@ -30,10 +30,24 @@ const SAGAS = [
   WaitingSaga,
 ];
 
+const { RESTATE_INGRESS: ingress, RESTATE_ADMIN: admin, RESTATE_PORT, RESTATE_ADDRESS } = process.env;
+
+/** Restate, if the test has one. */
+const engine =
+  ingress && admin
+    ? (await import('nestjs-durable-saga-restate')).restateEngine({
+        ...{ ingress, admin, port: Number(RESTATE_PORT), address: RESTATE_ADDRESS },
+      })
+    : undefined;
+
+/** What Restate keeps. */
+const ON_RESTATE = [ChaosOrderSaga, FamilyOrderSaga, FamilyShipmentSaga, HeldSaga, LongSaga, WaitingSaga];
+
 @Module({
   imports: [
     TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL, poolSize: 10 }),
     SagaModule.forRoot({
+      engine,
       worker:
         process.env.WORKER === 'false'
           ? false
@@ -41,7 +55,11 @@ const SAGAS = [
             { lease: Number(process.env.LEASE ?? 1000), pollInterval: 200, maxTakeovers: 100 },
     }),
   ],
-  providers: [Participants, DestroyReport, ...(process.env.ROLE === 'stock' ? [ChaosStockHandlers] : SAGAS)],
+  providers: [
+    Participants,
+    DestroyReport,
+    ...(process.env.ROLE === 'stock' ? [ChaosStockHandlers] : engine ? ON_RESTATE : SAGAS),
+  ],
 })
 class WorkerModule {}
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { ChaosOrder } from '../programs/order.saga.js';
 
-interface SagaRow {
+export interface SagaRow {
   id: string;
   status: string;
   input: ChaosOrder;
@@ -17,7 +17,7 @@ interface EffectRow {
   known_result: string | null;
 }
 
-interface StepRow {
+export interface StepRow {
   saga_id: string;
   name: string;
   status: string;
@@ -38,6 +38,14 @@ export async function checkOrders(
   const { rows: steps } = await sagas.query<StepRow>(
     'SELECT saga_id, name, status, "unknown", result FROM saga.step',
   );
+  return checkOrdersOf({ instances, steps }, participants);
+}
+
+/** The same of sagas that are read already. */
+export async function checkOrdersOf(
+  { instances, steps }: { readonly instances: SagaRow[]; readonly steps: StepRow[] },
+  participants: pg.Pool,
+): Promise<{ wrong: string[]; repeated: number }> {
   const { rows: effects } = await participants.query<EffectRow>('SELECT * FROM effect ORDER BY seq');
   const stepsOf = groupBy(steps, (row) => row.saga_id);
   const effectsOf = groupBy(effects, (row) => row.saga_id);

@@ -5,6 +5,9 @@ import type { Report } from '../programs/report.js';
 
 const PROGRAM = fileURLToPath(new URL('../dist/worker.js', import.meta.url));
 
+/** For Restate. */
+const RESOLVERS = new URL('../../support/with-resolvers.mjs', import.meta.url).href;
+
 /** A worker in a process of its own, which can really be killed. */
 export class WorkerProcess {
   private readonly reports: Report[] = [];
@@ -13,6 +16,7 @@ export class WorkerProcess {
 
   private constructor(environment: Record<string, string>) {
     this.child = fork(PROGRAM, {
+      execArgv: ['--import', RESOLVERS],
       env: { ...process.env, NODE_OPTIONS: '', ...environment },
       stdio: 'inherit',
     });

@@ -1,4 +1,5 @@
 import { Saga, Step, type StepContext, StepRejectedError, SubSaga } from '../../../libs/saga/src/index.js';
+import { describeWait } from '../../../libs/saga/src/operators.js';
 import { Gate, until } from '../../support/gate.js';
 import { journal } from '../../support/journalled.js';
 import { TestApps } from '../../support/test-app.js';
@@ -31,11 +32,8 @@ describe('a sub-saga step', () => {
       const snapshot = await sagas.get(id);
       return snapshot.lockedBy === undefined && snapshot;
     });
-    expect(waiting).toMatchObject({
-      status: 'running',
-      step: 'ship',
-      waitingFor: { kind: 'sub-saga', step: 'ship', id: child },
-    });
+    expect(waiting).toMatchObject({ status: 'running', step: 'ship' });
+    expect(waiting).toHaveProperty('waitingFor', { kind: 'sub-saga', step: 'ship', id: child });
     expect(await sagas.get(child)).toMatchObject({
       saga: 'shipment',
       input: { address: 'home' },
@@ -63,6 +61,39 @@ describe('a sub-saga step', () => {
       status: 'compensated',
       failure: { kind: 'undone', reason: expect.stringContaining(id) },
     });
+  });
+
+  test('says while its saga compensates that it waits for that', async () => {
+    const gate = new Gate();
+    @Saga({ name: 'box' })
+    class BoxSaga {
+      @Step({ compensate: 'unpack' }) pack() {}
+      async unpack() {
+        await gate.opened;
+      }
+    }
+    @Saga({ name: 'gift', retry: ONCE })
+    class GiftSaga {
+      @SubSaga(() => BoxSaga) box() {
+        return {};
+      }
+      @Step() send() {
+        throw new StepRejectedError('no address');
+      }
+    }
+    const { sagas } = await apps.start({ sagas: [GiftSaga, BoxSaga], options: NO_POLL });
+    const { id, outcome } = await sagas.start(GiftSaga, {});
+    const waitingFor = await until(async () => {
+      const found = await sagas.get(id);
+      return found.status === 'compensating' && found.waitingFor?.kind === 'sub-saga'
+        ? found.waitingFor
+        : undefined;
+    });
+    const child = await childOf(sagas, id, 'box');
+    expect(waitingFor).toEqual({ kind: 'sub-saga', step: 'box', id: child, during: 'compensation' });
+    expect(describeWait(waitingFor)).toBe(`saga ${child}, which step 'box' started and which compensates`);
+    gate.open();
+    expect((await outcome()).status).toBe('compensated');
   });
 
   test('fails when its saga rolls back, which compensates itself', async () => {

@@ -93,7 +93,7 @@ describe('cancel', () => {
     await expect(sagas.cancel(order.id)).rejects.toThrow(SagaStateError);
   });
 
-  test('changes nothing while the saga already rolls back', async () => {
+  test('changes nothing while the saga already rolls back, and the history has who asked for it first', async () => {
     const scene = new OrderScene();
     const compensating = new Gate();
     const go = new Gate();
@@ -104,13 +104,16 @@ describe('cancel', () => {
       }
     }
     Saga({ name: 'order', retry: QUICK })(Slow);
-    const { sagas } = await apps.start({ sagas: [Slow] });
+    const { sagas, operations } = await apps.start({ sagas: [Slow] });
     scene.charge.open(new StepRejectedError('declined'));
     const order = await sagas.start(Slow, {});
     await compensating.opened;
-    await sagas.cancel(order.id, { reason: 'too late' });
+    await sagas.cancel(order.id, { by: 'ann', reason: 'too late' });
+    await sagas.cancel(order.id, { by: 'bob' });
     go.open();
     expect(await order.outcome()).toMatchObject({ status: 'compensated', failure: { kind: 'rejected' } });
+    const first = { action: 'cancel', by: 'ann', reason: 'too late', from: 'compensating', proposed: false };
+    expect(await operations.history(order.id)).toMatchObject([first]);
   });
 
   test('of a saga, or its failure, leaves nothing for undo(), which is refused', async () => {
@@ -254,6 +257,18 @@ describe('a stuck saga', () => {
     expect(scene.ran.filter((what) => what === 'release')).toHaveLength(1);
   });
 
+  test('refuses a result for a compensation, before anything is stored, also as a proposal', async () => {
+    const { sagas, operations, order } = await stuck(['release']);
+    const { revision } = await sagas.get(order.id);
+    const refused = operations.resolve(order.id, 'reserve', { result: { at: 'noon' }, by: 'ann' });
+    await expect(refused).rejects.toThrow(SagaValidationError);
+    await expect(refused).rejects.toThrow(
+      "resolve() marks the compensation of step 'reserve' as done, and a compensation has no result. Remove { result }.",
+    );
+    expect(await sagas.get(order.id)).toMatchObject({ status: 'stuck', revision });
+    expect(await operations.history(order.id)).toEqual([]);
+  });
+
   test('may be aborted', async () => {
     const { sagas, operations, order } = await stuck(['release']);
     await operations.abort(order.id);
@@ -263,7 +278,7 @@ describe('a stuck saga', () => {
   test('refuses calls that name another step, or do not fit', async () => {
     const { sagas, operations, order } = await stuck(['release']);
     await expect(operations.retry(order.id, { step: 'charge' })).rejects.toThrow(/charge.*retried.*reserve/s);
-    await expect(operations.resolve(order.id, 'nothing')).rejects.toThrow(SagaStateError);
+    await expect(operations.resolve(order.id, 'charge')).rejects.toThrow(SagaStateError);
     await expect(sagas.cancel(order.id)).rejects.toThrow(/cancelled.*stuck/);
   });
 

@@ -120,7 +120,7 @@ test('an attempt that runs while its step is paused completes', async () => {
 test('unknown sagas and steps are refused with a hint, and a step that is not paused is unchanged', async () => {
   const { operations } = await apps.start({ sagas: [OrderSaga], options });
   await expect(operations.pauseStep('ordr', 'charge')).rejects.toThrow(SagaNotFoundError);
-  await expect(operations.pauseStep(OrderSaga, 'chrge')).rejects.toThrow("did you mean 'charge'?");
+  await expect(operations.pauseStep(OrderSaga, 'chrge')).rejects.toThrow("Did you mean 'charge'?");
   await expect(operations.pauseStep(OrderSaga, 'charge', { who: 'ann' } as object)).rejects.toThrow(
     SagaValidationError,
   );

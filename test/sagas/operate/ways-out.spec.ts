@@ -151,9 +151,7 @@ describe('cancel() unless a step has begun', () => {
     await expect(service.cancel(id, { unlessBegun: 'pay' })).rejects.toThrow(
       expect.objectContaining({
         code: 'SAGA_VALIDATION',
-        message: expect.stringContaining(
-          "unlessBegun is 'pay', and asking@1 has no such step. Its steps: ask, use.",
-        ),
+        message: expect.stringContaining("cancel(): asking@1 has no step 'pay'. Its steps: ask, use."),
       }),
     );
   });
@@ -291,6 +289,9 @@ describe('resolve()', () => {
     await outcome();
     await operations.undo(id);
     await until(() => ran.includes('unblock'));
+    const withResult = operations.resolve(id, 'block', { by: 'ann', result: 'unblocked' });
+    await expect(withResult).rejects.toMatchObject({ code: 'SAGA_VALIDATION' });
+    expect(await operations.history(id)).toMatchObject([{ action: 'undo' }]);
     await operations.resolve(id, 'block', { by: 'ann' });
     expect((await service.wait(id)).status).toBe('compensated');
     expect(ran).not.toContain('unblock again');

@@ -4,10 +4,13 @@ import {
   Step,
   type StepContext,
   StepRejectedError,
+  type TransactionalCompensationContext,
 } from '../../../libs/saga/src/index.js';
 import { SagaTest } from '../../../libs/saga/src/testing/index.js';
+import { AnsweringProxy } from '../../support/answering-proxy.js';
 import { Gate, until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
+import { kindOf } from '../../support/unknown-answers.js';
 
 const apps = TestApps.onOwnDatabase();
 
@@ -54,7 +57,25 @@ class HastySaga {
   }
 }
 
-const sagas = [RefundingSaga, HastySaga];
+/** Called before the commit of the request below. */
+let beforeCommit: () => void;
+
+@Saga({ name: 'recorded', compensationRetry: policy })
+class RecordedSaga {
+  @Step({ transactional: true, compensate: 'refund', compensationReply: { signal: 'refunded' } })
+  pay() {
+    return 'p';
+  }
+  async refund({ manager, sagaId }: TransactionalCompensationContext<Order, string>) {
+    await manager.query('INSERT INTO refund_request VALUES ($1)', [sagaId]);
+    beforeCommit();
+  }
+  @Step() fail() {
+    throw new StepRejectedError('no');
+  }
+}
+
+const sagas = [RefundingSaga, HastySaga, RecordedSaga];
 
 describe('a compensation with a reply', () => {
   test('is done when the participant confirms it, and not when its method returns', async () => {
@@ -72,6 +93,26 @@ describe('a compensation with a reply', () => {
     await service.signal(id, 'refunded');
     expect((await outcome()).status).toBe('compensated');
     expect(sent).toEqual(['refund 1', 'release']);
+  });
+
+  test('sends its request once, though the answer to the COMMIT of its transaction is lost', async () => {
+    await apps.sql('CREATE TABLE refund_request (saga uuid)');
+    const proxy = await AnsweringProxy.before(apps.url);
+    const { sagas: service } = await apps.start({ sagas, dataSource: { url: proxy.url } });
+    beforeCommit = () => {
+      beforeCommit = () => undefined;
+      proxy.answerTo = (text) => {
+        if (kindOf(text) !== 'COMMIT') return undefined;
+        proxy.answerTo = () => undefined;
+        return { severity: 'FATAL', code: '57P01', isExecuted: true };
+      };
+    };
+    const { id, outcome } = await service.start(RecordedSaga, {});
+    await until(async () => (await service.get(id)).waitingFor?.kind === 'signal');
+    await service.signal(id, 'refunded');
+    expect((await outcome()).status).toBe('compensated');
+    expect(await apps.sql('SELECT saga FROM refund_request')).toEqual([{ saga: id }]);
+    await proxy.close();
   });
 
   test('is confirmed by a reply that came before it was waited for', async () => {

@@ -269,7 +269,7 @@ describe('two shards in one place are refused at start-up', () => {
         us: { database: pgDatabase(poolOf('home')), schema: 'twice' },
       }),
     ).rejects.toThrow(
-      "SagaModule.forRoot: shards.eu and shards.us are the same database and schema. Give each shard a database or a schema of its own, such as us: { database, schema: 'saga_us' }.",
+      "SagaModule: shards.eu and shards.us are the same database and schema. Give each shard a database or a schema of its own, such as us: { database, schema: 'saga_us' }.",
     );
     expect(await registered('twice')).toEqual([]);
   });

@@ -5,6 +5,7 @@ import {
   type ApprovalDecision,
   type CompensationContext,
   Saga,
+  SagaApprovalPendingError,
   SagaConfigurationError,
   SagaConflictError,
   type SagaModuleOptions,
@@ -17,7 +18,7 @@ import {
 import { AesGcmCodec, type PayloadCodec } from '../../../libs/saga/src/encryption.js';
 import { Outbox, SagaMessagingModule } from '../../../libs/messaging/src/index.js';
 import { MemoryBroker } from '../../messaging/support/memory-broker.js';
-import { until } from '../../support/gate.js';
+import { Gate, until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
@@ -240,6 +241,131 @@ describe('a worker without the key', () => {
     await second.close();
     const third = await apps.start({ sagas, options: { codec: rotated, worker: { pollInterval: '20ms' } } });
     expect(await third.sagas.wait(outer.id)).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('an operator in a process without the codec', () => {
+  const decisions: ApprovalDecision[] = [];
+  beforeEach(() => void (decisions.length = 0));
+
+  @Saga({ name: 'loan' })
+  class LoanSaga {
+    @Approval({ quorum: 3, timeout: '1d' }) grant(_ctx: StepContext, decision: ApprovalDecision) {
+      decisions.push(decision);
+      return decision.approvals?.map(({ comment = '' }) => comment);
+    }
+  }
+
+  @Saga({ name: 'letter' })
+  class LetterSaga {
+    @WaitFor({ signal: 'answer', timeout: '1d' }) answer(_ctx: StepContext, payload: { text: string }) {
+      return payload.text;
+    }
+  }
+
+  @Saga({ name: 'payout', onFailure: 'suspend' })
+  class PayoutSaga {
+    @Step() pay(): { amount: number } {
+      throw new StepRejectedError('too much');
+    }
+  }
+
+  const all = (codec: PayloadCodec | undefined, worker: SagaModuleOptions['worker']) =>
+    apps.start({
+      sagas: [LoanSaga, LetterSaga, PayoutSaga],
+      options: { codec, worker, approvals: { resolve: 2 } },
+    });
+  const refused = (sagaId: string): unknown =>
+    expect.objectContaining({
+      ...{ code: 'SAGA_CODEC', sagaId },
+      message: expect.stringMatching(
+        /is encoded, but this process has no codec.* in a process that has it\.$/,
+      ),
+    });
+
+  test('adds an approval to encoded ones, and cannot make the last, which gives all comments to the step', async () => {
+    const keeper = await all(rotated, { pollInterval: '20ms' });
+    const plain = await all(undefined, false);
+    const { id, outcome } = await keeper.sagas.start(LoanSaga, undefined);
+    await waitsFor(keeper, id, 'approval');
+    await keeper.sagas.approve(id, 'grant', { by: 'ann', comment: `checked ${SECRET}` });
+    await plain.sagas.approve(id, 'grant', { by: 'bob' });
+    await expect(plain.sagas.approve(id, 'grant', { by: 'eve' })).rejects.toEqual(refused(id));
+    expect(await plain.operations.history(id)).toHaveLength(2);
+    await keeper.sagas.approve(id, 'grant', { by: 'eve' });
+    expect((await outcome()).results).toEqual({ grant: [`checked ${SECRET}`, '', ''] });
+    expect(JSON.stringify(decisions)).not.toContain('saga:coded');
+  });
+
+  test.each([
+    ['an approval is not taken for a rejection', LoanSaga, 'approval', 'grant'],
+    ['a signal is not moved to a place where it cannot be decoded', LetterSaga, 'signal', 'answer'],
+  ] as const)('changes nothing that would read what is encoded: %s', async (_, type, kind, step) => {
+    const worker = await all(rotated, { pollInterval: '20ms' });
+    const { id } = await worker.sagas.start<LoanSaga | LetterSaga>(type, undefined);
+    await waitsFor(worker, id, kind);
+    await worker.close();
+    const [author, plain] = [await all(rotated, false), await all(undefined, false)];
+    if (type === LetterSaga) await author.sagas.signal(id, 'answer', { text: SECRET });
+    else
+      for (const by of ['ann', 'bob', 'eve'])
+        await author.sagas.approve(id, 'grant', { by, comment: SECRET });
+    await expect(plain.operations.reschedule(id, step, '2d')).rejects.toEqual(refused(id));
+    const { failed, matched } = await plain.operations.bulk('cancel', {}, { by: 'ann' });
+    expect([matched, failed]).toEqual([1, []]);
+    expect(await author.operations.history(id)).toContainEqual(expect.objectContaining({ action: 'cancel' }));
+  });
+
+  test('cannot be the second one for a call whose result is encoded', async () => {
+    const keeper = await all(rotated, { pollInterval: '20ms' });
+    const plain = await all(undefined, false);
+    const { id, outcome } = await keeper.sagas.start(PayoutSaga, undefined);
+    expect((await outcome()).status).toBe('suspended');
+    const resolve = ({ operations }: typeof plain, by: string) =>
+      operations.resolve(id, 'pay', { by, result: { amount: 10 } });
+    await expect(resolve(keeper, 'ann')).rejects.toThrow(SagaApprovalPendingError);
+    await expect(resolve(plain, 'bob')).rejects.toEqual(refused(id));
+    await resolve(keeper, 'bob');
+    expect((await keeper.sagas.wait(id)).results).toEqual({ pay: { amount: 10 } });
+  });
+
+  test('has one such saga refused in bulk, and the others done', async () => {
+    const keeper = await all(rotated, { pollInterval: '20ms' });
+    const { id } = await keeper.sagas.start(PayoutSaga, undefined);
+    await keeper.sagas.wait(id);
+    const stranger = await all(old, false);
+    const own = await stranger.sagas.start(PayoutSaga, undefined, { delay: '1h' });
+    const { done, failed } = await stranger.operations.bulk('cancel', {});
+    expect([done, failed]).toEqual([1, [expect.objectContaining({ id, code: 'SAGA_CODEC' })]]);
+    expect((await stranger.sagas.get(own.id)).status).toBe('compensated');
+  });
+});
+
+describe('a cancellation whose reason a worker cannot decode', () => {
+  test('rolls the saga back without it, and the history has it', async () => {
+    const [begun, going] = [new Gate<void>(), new Gate<void>()];
+    const seen: unknown[] = [];
+    @Saga({ name: 'slow' })
+    class SlowSaga {
+      @Step({ compensate: 'unbook' }) book() {}
+      unbook({ failure }: CompensationContext) {
+        seen.push(failure);
+      }
+      @Step() async ride() {
+        begun.open();
+        await going.opened;
+      }
+    }
+    const sagas = [SlowSaga];
+    const plain = await apps.start({ sagas, options: { worker: { pollInterval: '20ms', lease: '1s' } } });
+    const keeper = await apps.start({ sagas, options: { codec: rotated, worker: false } });
+    const { id, outcome } = await plain.sagas.start(SlowSaga, undefined);
+    await begun.opened;
+    await keeper.sagas.cancel(id, { by: 'ann', reason: SECRET });
+    going.open();
+    expect((await outcome()).status).toBe('compensated');
+    expect(seen).toEqual([{ kind: 'cancelled' }]);
+    expect(await keeper.operations.history(id)).toMatchObject([{ action: 'cancel', reason: SECRET }]);
   });
 });
 

@@ -286,8 +286,9 @@ describe('with a codec, no value that an application or an operator gave is read
     await until(async () => (await app.sagas.get(id)).status === 'paused');
     await app.operations.resume(id, why('resume'));
     await app.operations.reschedule(id, 'paid', '1h', why('reschedule'));
-    // Two operators have to make the same call before the saga changes, as it does when a worker gives it back.
-    await until(async () => (await app.sagas.get(id)).lockedBy === undefined);
+    // Two operators have to make the same call before the saga changes, as it does when a worker takes it and gives it back.
+    const rests = 'SELECT 1 FROM saga.instance WHERE id = $1 AND locked_by IS NULL AND due_at > now()';
+    await until(async () => (await apps.sql(rests, [id])).length === 1);
     const done = { result: secret('resolved result'), reason: secret('reason of resolve') };
     await expect(app.operations.resolve(id, 'paid', { by: 'ann', ...done })).rejects.toThrow('2 operators');
     await app.operations.resolve(id, 'paid', { by: 'bob', ...done });

@@ -6,7 +6,7 @@ import { newId } from '../../../libs/saga/src/shared/new-id.js';
 import type { Lease, StoredSaga } from '../../../libs/saga/src/engine/ports/stored-saga.js';
 import type { RunnableSaga } from '../../../libs/saga/src/engine/ports/invoker.js';
 import type { SagaStore } from '../../../libs/saga/src/engine/ports/saga-store.js';
-import { assembleEngine, type ServiceParts } from '../../../libs/saga/src/nest/assemble-engine.js';
+import { engineServices, type ServiceParts } from '../../../libs/saga/src/nest/assemble-engine.js';
 import type { SagaRegistry } from '../../../libs/saga/src/nest/discovery/saga.registry.js';
 import { SagaExplorer } from '../../../libs/saga/src/nest/discovery/saga.explorer.js';
 import {
@@ -69,11 +69,8 @@ export class WaitWorld {
 
   /** The process begins that starts sagas, and through which operators act. */
   async admit(): Promise<void> {
-    const engine = await this.process();
-    const { registry } = this;
-    const noCleanup = { cleanup: () => Promise.reject(new Error('not here')) };
-    const { graphs } = this.subject;
-    this.parts = { engine, registry, options: OPTIONS, graphs, cleanup: noCleanup, shards: anyShard(engine) };
+    const services = await this.process();
+    this.parts = { ...services, shards: anyShard(services.engine) };
   }
 
   /** The process begins that runs sagas. */
@@ -99,26 +96,23 @@ export class WaitWorld {
     }, 20);
   }
 
-  private async process(worker?: EngineOptions['worker']): Promise<SagaEngine> {
-    const { registry, subject } = this;
-    const engine = assembleEngine({
-      ...{ store: this.database.store, wakeup: new MemoryWakeupHub().wakeup(), graphs: subject.graphs },
-      ...{ sagas: [...registry.all, ...registry.all.map(nextVersion)], log: SILENT },
-      definitions: {
-        awaitedSignals: registry.awaitedSignals,
-        latest: (type) => registry.latest(type),
-        checked: (graph, input) => registry.checked(graph, input),
-      },
-      options: {
-        ...{ ...OPTIONS, schedules: false, watchInterval: Infinity },
-        ...{ worker, recovery: { window: 3_600_000, bytes: 2 ** 26 } },
+  private async process(worker?: EngineOptions['worker']) {
+    const { registry, subject, database } = this;
+    const { graphs, cleanup } = subject;
+    const backend = { store: database.store, wakeup: new MemoryWakeupHub().wakeup(), graphs, cleanup };
+    const sagas = [...registry.all, ...registry.all.map(nextVersion)];
+    const services = engineServices(backend, {
+      ...{ registry, options: OPTIONS, sagas, log: SILENT },
+      engine: {
+        ...{ schedules: false, watchInterval: Infinity, worker },
+        recovery: { window: 3_600_000, bytes: 2 ** 26 },
         ...{ workerId: `process-${(this.processes += 1)}`, lease: 600_000, clock: systemClock },
         ...{ random: () => 0, newId },
       },
     });
-    await engine.start();
-    this.engines.push(engine);
-    return engine;
+    await services.engine.start();
+    this.engines.push(services.engine);
+    return services;
   }
 
   async end(): Promise<void> {

@@ -205,7 +205,7 @@ describe('the poll', () => {
     expect(logger.statements.length).toBeGreaterThan(3);
     logger.statements = [];
     const since = performance.now();
-    // A poll each 5 s has four statements, and two more once a minute: two polls stay below the bound, one does so just barely.
+    // In 5 s: the claim, the paused steps, and the question for a failover, for a minute after a saga. Two more once a minute.
     await pause(12_000);
     expect(logger.statements.length).toBeLessThan((performance.now() - since) / 1_000);
   });

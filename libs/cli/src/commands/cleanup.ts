@@ -1,4 +1,4 @@
-import { LIMIT, withoutUndefined } from 'nestjs-durable-saga/internal';
+import { CLEANUP_LIMIT, withoutUndefined } from 'nestjs-durable-saga/internal';
 import { did, EXIT, option, UsageError } from '../command.js';
 import { checkAskable, confirmed, YES_OPTION } from '../confirm.js';
 import { sagaCommand } from '../session.js';
@@ -15,7 +15,10 @@ export const cleanup = sagaCommand({
   options: {
     ...YES_OPTION,
     'older-than': option.text('<duration>', 'the minimum time since they ended: 30d, 12h'),
-    limit: option.text('<n>', `the maximum number of sagas, not counting sub-sagas; default: ${LIMIT}`),
+    limit: option.text(
+      '<n>',
+      `the maximum number of sagas, not counting sub-sagas; default: ${CLEANUP_LIMIT}`,
+    ),
     'dry-run': option.flag('only count the sagas'),
   },
   prepare: ({ operands: [saga], values, terminal }) => {

@@ -6,6 +6,7 @@ import { installCommands, installPackages, neededPackages } from '../init/packag
 import { type NestApp, readNestApp } from '../init/nest-app.js';
 import { chooseLayer, LAYER_NAMES } from '../init/layers.js';
 import { type FileChange, folderOf } from '../init/file-change.js';
+import { namesOf } from '../init/first-saga.js';
 import { planInit } from '../init/plan-init.js';
 
 export const init = command({
@@ -14,7 +15,7 @@ export const init = command({
   summary: 'Adds SagaModule, a first saga and its test to the Nest application in this folder',
   details:
     'Connects the sagas to the database layer of the application: the one that its package.json has, or --orm. ' +
-    'Writes the saga to <folder> below the sources (default: orders). No file is overwritten. Existing files are edited if that ' +
+    'Writes the saga to <folder> below the sources (default: orders), and names the saga, its module and its route by it. No file is overwritten. Existing files are edited if that ' +
     'is safe; otherwise the command prints the lines to add. A second run changes nothing.',
   examples: [
     'npx nestjs-durable-saga-cli init --install --postgres',
@@ -30,7 +31,8 @@ export const init = command({
     'dry-run': option.flag('only show what would change'),
   },
   run: async ({ operands: [folder = 'orders'], values, terminal }) => {
-    if (!/^[a-z0-9][\w-]*(\/[a-z0-9][\w-]*)*$/i.test(folder))
+    // It begins the names of classes.
+    if (!/^[a-z][\w-]*(\/[a-z0-9][\w-]*)*$/i.test(folder))
       throw new UsageError(`'${folder}' is not a folder name below the sources; give one such as orders`);
     const app = readNestApp(process.cwd(), values.project);
     const { install = false, postgres = false, 'dry-run': dryRun = false } = values;
@@ -40,7 +42,7 @@ export const init = command({
     terminal.out(report(plan, dryRun).join('\n'));
     const commands = installCommands(app.packageManager, neededPackages(app, layer));
     if (install && !dryRun) for (const words of commands) await installPackages(words, app, terminal);
-    terminal.out(next(app, install && !dryRun ? [] : commands, postgres).join('\n'));
+    terminal.out(next(app, folder, install && !dryRun ? [] : commands, postgres).join('\n'));
     return EXIT.done;
   },
 });
@@ -77,13 +79,13 @@ function undoing(plan: readonly FileChange[]): string[] {
   ];
 }
 
-function next(app: NestApp, commands: readonly string[][], postgres: boolean): string[] {
+function next(app: NestApp, folder: string, commands: readonly string[][], postgres: boolean): string[] {
   const run = `${app.packageManager} run`;
   const [test, start] = app.nxName
     ? [`npx nx test ${app.nxName}`, `npx nx serve ${app.nxName}`]
     : [`${run} test`, `${run} start`];
   // Nx gives its applications a prefix.
-  const orders = `localhost:3000/${app.nxName ? 'api/' : ''}orders`;
+  const orders = `localhost:3000/${app.nxName ? 'api/' : ''}${namesOf(folder).route}`;
   const order = `-H 'content-type: application/json' -d '{"orderId":"1","sku":"cup","amount":20}'`;
   const calls = [`curl -X POST ${orders} ${order}`, `curl ${orders}/1`];
   const rows = [

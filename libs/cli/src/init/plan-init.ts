@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { readEntryFile, type Ts, typeScriptOf, withShutdownHooks } from './edit-sources.js';
 import { type FileChange, readOr } from './file-change.js';
-import { firstSaga } from './first-saga.js';
+import { firstSaga, namesOf } from './first-saga.js';
 import type { Layer } from './layers.js';
 import type { NestApp } from './nest-app.js';
 import { moduleChanges } from './plan-module.js';
@@ -53,30 +53,23 @@ function rootModuleFile({ sourceRoot }: NestApp, specifier = './app.module'): st
 
 function sagaFiles(app: NestApp, folder: string, extension: '.js' | ''): FileChange[] {
   const where = posix.join(app.sourceRoot, folder);
-  const files = firstSaga({ ...app, extension, namesInjected: app.testsLackTypes });
+  const names = namesOf(folder);
+  const files = firstSaga({ ...app, extension, namesInjected: app.testsLackTypes }, names);
   const there = join(app.root, where);
-  if (existsSync(there) && readdirSync(there).length > 0 && !existsSync(join(there, 'place-order.saga.ts'))) {
+  const isOurs = existsSync(join(there, `${names.sagaFile}.ts`));
+  if (existsSync(there) && readdirSync(there).length > 0 && !isOurs) {
     throw new Refusal(
       `${where} already exists and contains other files. Give another folder: saga init checkout`,
       'FOLDER_IN_USE',
     );
   }
-  return Object.entries(files).map(([name, text]) => {
+  return files.map(({ name, text, about }) => {
     const path = posix.join(where, name);
     return existsSync(join(app.root, path))
       ? { kind: 'keep', path, about: 'already exists' }
-      : { kind: 'create', path, text, about: ABOUT[name]! };
+      : { kind: 'create', path, text, about };
   });
 }
-
-const ABOUT: Readonly<Record<string, string>> = {
-  'stock.service.ts': 'a participant',
-  'payment.service.ts': 'a second participant, which takes 5 s',
-  'place-order.saga.ts': 'a saga of two steps with compensations',
-  'place-order.saga.spec.ts': 'a test of every failure case of the saga',
-  'orders.controller.ts': 'POST /orders and GET /orders/:orderId',
-  'orders.module.ts': 'the module with these providers',
-};
 
 function mainChange(app: NestApp, ts: Ts | undefined, path: string): FileChange {
   const source = readOr(app, path, (text) => text);

@@ -3,6 +3,7 @@ import { join, posix } from 'node:path';
 import { DATABASE_FOLDER, DATABASE_MODULE, databaseModule } from './database-module.js';
 import { importLines, type ModuleImport, type Ts, withModuleImports } from './edit-sources.js';
 import { type FileChange, readOr } from './file-change.js';
+import { namesOf } from './first-saga.js';
 import { type Layer, TYPEORM } from './layers.js';
 import { DEVELOPMENT_URL, isInSources, type NestApp } from './nest-app.js';
 
@@ -129,15 +130,19 @@ function missingImports(app: NestApp, target: Target): ModuleImport[] {
   return [...databaseImports(app, target), ...sagaImports(app, target)];
 }
 
-/** The application may have an OrdersModule of its own. */
+/** The application may have a module of this name of its own: the root module, for example. */
 function sagaImports(app: NestApp, target: Target): ModuleImport[] {
-  const name = 'OrdersModule';
-  const file = 'orders.module';
+  const { module, route } = namesOf(target.folder);
+  const name = `${module}Module`;
+  const file = `${route}.module`;
   const imported = String.raw`\bimport\b[^;]*\b${name}\b[^;]*\bfrom\s*['"]`;
   const path = posix.join(target.folder, file).replaceAll('.', String.raw`\.`);
   if (isInSources(app, new RegExp(String.raw`${imported}(\.{1,2}/)+${path}\b`))) return [];
   const from = fromRoot(app, target, target.folder, file);
-  return isInSources(app, new RegExp(imported))
+  const isRoot = readOr(app, target.module, (source) => source.includes(`class ${name} `));
+  const others = databaseImports(app, target).flatMap(({ needs }) => needs);
+  const isTaken = isRoot || others.some((one) => one.name === name) || isInSources(app, new RegExp(imported));
+  return isTaken
     ? [{ expression: `Saga${name}`, needs: [{ name: `${name} as Saga${name}`, from }] }]
     : [{ expression: name, needs: [{ name, from }] }];
 }

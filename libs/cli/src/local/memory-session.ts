@@ -5,7 +5,6 @@ import {
   type EngineLog,
   type Invoker,
   type OpenQuestion,
-  SagaConfigurationError,
   type StoredMessage,
   awaitedBy,
   buildSagaGraph,
@@ -21,7 +20,7 @@ import {
   type RegisteredSaga,
   SagaRegistry,
   type ServiceParts,
-  assembleEngine,
+  engineServices,
   withDefaults,
 } from 'nestjs-durable-saga/internal/runtime';
 
@@ -55,10 +54,6 @@ const NO_LOG: EngineLog = {
   error: () => undefined,
 };
 
-const NO_CLEANUP: ServiceParts['cleanup'] = {
-  cleanup: () => Promise.reject(new SagaConfigurationError('Sagas in memory end with their process.')),
-};
-
 /**
  * Runs `work` beside an engine in memory that has these sagas, and no others.
  * @param around changes what the methods of a saga do
@@ -75,12 +70,11 @@ export async function inMemory<T>(
     [],
   );
   const options = withDefaults({});
-  const { graphs } = store;
-  const engine = assembleEngine({
-    ...{ store, wakeup: hub.wakeup(), graphs, sagas: registry.all, definitions: registry, log: NO_LOG },
-    options: { ...options, workerId: `saga:${process.pid}` },
-  });
-  const running: ServiceParts = { engine, registry, options, graphs, cleanup: NO_CLEANUP };
+  const running = engineServices(
+    { ...{ store, graphs: store.graphs, cleanup: store.cleanup }, wakeup: hub.wakeup() },
+    { registry, options, engine: { workerId: `saga:${process.pid}` }, log: NO_LOG },
+  );
+  const { engine } = running;
   const load = async (id: string) => (await store.load({ id }))!;
   await engine.start();
   try {

@@ -109,7 +109,7 @@ export class MessagingShards implements MessagingDatabases {
 
   /** Opens the shards that can be reached. */
   private async connect(): Promise<void> {
-    const rows = await connectShards(this.shards, 'SagaMessagingModule.forRoot');
+    const rows = await connectShards(this.shards, 'SagaMessagingModule');
     // Without a row, not all shards can be reached: it is not certain which one this database is.
     for (const [n, named] of rows.entries()) if (named?.row) await this.shards[n]!.open(named.row);
   }

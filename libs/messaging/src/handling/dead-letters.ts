@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cut, outgoingMessage, newId } from 'nestjs-durable-saga/internal';
 import { MessagingRuntime } from '../messaging.runtime.js';
 import type { DurableSettings } from './durable-settings.js';
-import type { IncomingMessage } from './incoming-message.js';
+import { type IncomingMessage, labelOf } from './incoming-message.js';
 
 /** Messages of a handler whose failures are counted at once. Beyond, the count of the one that failed first begins anew. */
 const MOST_COUNTED = 10_000;
@@ -57,9 +57,14 @@ export class DeadLetters {
       },
     };
     const own = newId();
-    const message = outgoingMessage(letter, `the dead letter of message '${id}'`, options.maxPayloadBytes, {
-      key: own,
-    });
+    const message = outgoingMessage(
+      letter,
+      `the dead letter of ${labelOf({ id })}`,
+      options.maxPayloadBytes,
+      {
+        key: own,
+      },
+    );
     await databases.all[0]!.outbox.publishAlone({ id: own, ...message });
   }
 }

@@ -4,16 +4,18 @@ import {
   Injectable,
   Logger,
   type NestInterceptor,
+  type OnModuleInit,
 } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { RmqContext } from '@nestjs/microservices';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { SagaConfigurationError, SagaUnavailableError } from 'nestjs-durable-saga';
+import { SagaUnavailableError } from 'nestjs-durable-saga';
 import { serializeError } from 'nestjs-durable-saga/internal';
 import { ApplicationLifeCycle, handling } from 'nestjs-durable-saga/internal/runtime';
+import { checkHandlers } from './check-handlers.js';
 import { DeadLetters, FailureCounts } from './dead-letters.js';
 import { DURABLE_EVENT, type DurableSettings } from './durable-settings.js';
-import { type IncomingMessage, incomingMessage } from './incoming-message.js';
+import { type IncomingMessage, incomingMessage, labelOf } from './incoming-message.js';
 import { signalReply } from './signal-reply.js';
 
 /** The part of amqplib's channel that is used. */
@@ -28,10 +30,18 @@ interface RmqChannel {
  * outcome of the handler itself: JetStreamServer, DurableMqttServer, Kafka.
  */
 @Injectable()
-export class DurableInterceptor implements NestInterceptor {
+export class DurableInterceptor implements NestInterceptor, OnModuleInit {
   private readonly log = new Logger('SagaMessagingModule');
 
-  constructor(private readonly moduleRef: ModuleRef) {}
+  constructor(
+    private readonly moduleRef: ModuleRef,
+    private readonly modules: ModulesContainer,
+  ) {}
+
+  /** Nest makes it in each module that has handlers, also without SagaMessagingModule. */
+  onModuleInit(): void {
+    checkHandlers(this.modules);
+  }
 
   /** Undefined: the application has handlers, and neither SagaModule nor SagaMessagingModule. */
   private get lifeCycle(): ApplicationLifeCycle | undefined {
@@ -79,10 +89,10 @@ export class DurableInterceptor implements NestInterceptor {
       const count = counts.failed(message);
       if (count < attempts) throw error;
       const { message: reason, stack } = serializeError(error);
-      await this.deadLetters.store(message, settings, reason);
+      await this.moduleRef.get(DeadLetters, { strict: false }).store(message, settings, reason);
       counts.over(message);
       this.log.error(
-        `Handling message ${message.id} of '${topic}' failed ${count} time(s). It is acknowledged, and published to ` +
+        `Handling ${labelOf(message)} of '${topic}' failed ${count} time(s). It is acknowledged, and published to ` +
           `'${deadLetters}': ${reason}`,
         stack,
       );
@@ -90,23 +100,11 @@ export class DurableInterceptor implements NestInterceptor {
     }
   }
 
-  private get deadLetters(): DeadLetters {
-    try {
-      return this.moduleRef.get(DeadLetters, { strict: false });
-    } catch (error) {
-      throw new SagaConfigurationError(
-        `@DurableEvent({ attempts }) publishes dead letters, but the application has no SagaMessagingModule. Import ` +
-          `SagaMessagingModule.forRoot(), with relay: false if another process sends, or remove attempts.`,
-        { cause: error },
-      );
-    }
-  }
-
   /** Logs the failure here, once. Nest would report an unhandled error. */
   private async acknowledging(
     context: RmqContext,
     { topic, redeliverAfter }: DurableSettings,
-    { id }: IncomingMessage,
+    incoming: IncomingMessage,
     work: Promise<unknown>,
   ): Promise<undefined> {
     const [channel, message] = [context.getChannelRef() as RmqChannel, context.getMessage()];
@@ -117,7 +115,7 @@ export class DurableInterceptor implements NestInterceptor {
       async (error: unknown) => {
         const { message: reason, stack } = serializeError(error);
         this.log.error(
-          `Handling message ${id} of '${topic}' failed; the broker redelivers it: ${reason}`,
+          `Handling ${labelOf(incoming)} of '${topic}' failed; the broker redelivers it: ${reason}`,
           stack,
         );
         await new Promise((resolve) => setTimeout(resolve, redeliverAfter).unref());
@@ -153,10 +151,10 @@ function countsOf(settings: DurableSettings): FailureCounts {
  * Providers of the application may be closed already. RabbitMQ delivers a message again that was not acknowledged when its
  * channel closes; other servers give it back when its handler rejects.
  */
-async function refused(context: unknown, { id }: IncomingMessage): Promise<undefined> {
+async function refused(context: unknown, message: IncomingMessage): Promise<undefined> {
   if (context instanceof RmqContext) return undefined;
   throw new SagaUnavailableError(
-    `Message ${id} was not handled because the process is shutting down. The broker redelivers it.`,
+    `The process is shutting down, so ${labelOf(message)} was not handled. The broker redelivers it.`,
   );
 }
 

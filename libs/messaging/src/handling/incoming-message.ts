@@ -49,6 +49,11 @@ function mayBeEnvelope(context: unknown, headers: Readonly<Record<string, string
   return !WITH_HEADERS.some((broker) => context instanceof broker);
 }
 
+/** A message, as log lines and errors call it. */
+export function labelOf({ id }: Pick<IncomingMessage, 'id'>): string {
+  return id === '' ? 'a message without an id' : `message ${id}`;
+}
+
 interface Native {
   readonly id?: string;
   readonly key?: string;

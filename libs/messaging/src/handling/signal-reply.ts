@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import type { ModuleRef } from '@nestjs/core';
-import { SagaConfigurationError, SagaService } from 'nestjs-durable-saga';
+import { SagaService } from 'nestjs-durable-saga';
 import { isKey } from 'nestjs-durable-saga/internal';
 import { SAGA_ID, UnawaitedSignalError } from 'nestjs-durable-saga/internal/runtime';
 import type { IncomingMessage } from './incoming-message.js';
@@ -33,7 +33,9 @@ export async function signalReply(
     return;
   }
   try {
-    await signalsOf(moduleRef).signal(saga, signal, payload, { messageId: id });
+    await moduleRef
+      .get<unknown, Signals>(SagaService, { strict: false })
+      .signal(saga, signal, payload, { messageId: id });
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: string };
     const refused = refusalOf(error);
@@ -53,16 +55,4 @@ function refusalOf(error: unknown): string | undefined {
   if ((error as { code?: unknown }).code === 'SAGA_PAYLOAD') return 'has a result that cannot be stored';
   const isUnknown = error instanceof UnawaitedSignalError && !error.elsewhere;
   return isUnknown ? 'is a signal that no step of the saga waits for' : undefined;
-}
-
-function signalsOf(moduleRef: ModuleRef): Signals {
-  try {
-    return moduleRef.get<unknown, Signals>(SagaService, { strict: false });
-  } catch (error) {
-    throw new SagaConfigurationError(
-      `@SagaReply passes replies to sagas, but the application has no SagaModule. Import SagaModule.forRoot(), with ` +
-        `worker: false if sagas run elsewhere.`,
-      { cause: error },
-    );
-  }
 }

@@ -9,6 +9,11 @@ import type { Worker } from './worker/worker.js';
 
 /** With hints arriving, the poll that is the guarantee against lost ones runs at every fifth tick only. */
 const TICKS_BETWEEN_POLLS = 5;
+/**
+ * The paused steps are read at another tick than the rest. One connection is enough for both, and the database answers more
+ * evenly: a process notices a failover by an answer, and asks a question only for that if none is on its way.
+ */
+const TICK_OF_PAUSES = 2;
 
 export interface WakeupHandlerPorts {
   readonly wakeup: Wakeup;
@@ -39,8 +44,9 @@ export class WakeupHandler {
   tick(): void {
     this.ticks += 1;
     this.ports.blocked?.look();
-    if (this.ports.wakeup.listening && this.ticks % TICKS_BETWEEN_POLLS !== 0) return;
-    void this.poll();
+    const tick = this.ports.wakeup.listening ? this.ticks % TICKS_BETWEEN_POLLS : undefined;
+    if (tick === undefined || tick === TICK_OF_PAUSES) this.ports.pauses.look();
+    if (!tick) void this.poll();
   }
 
   /** Announces a saga that may be due to the worker of this process and to other processes. */
@@ -61,13 +67,14 @@ export class WakeupHandler {
 
   /** The start of the engine looks at everything by itself. */
   private missed(): void {
-    if (this.isStarted) void this.poll();
+    if (!this.isStarted) return;
+    this.ports.pauses.look();
+    void this.poll();
   }
 
-  /** A process with nothing to do needs two connections for it, and not one for each question. */
+  /** A process with nothing to do needs one connection for it, and not one for each question. */
   private async poll(): Promise<void> {
-    const { worker, waiters, overdue, slots, pauses } = this.ports;
-    pauses.look();
+    const { worker, waiters, overdue, slots } = this.ports;
     if (waiters.waitsForOthers) waiters.poll();
     await worker?.claim();
     if (worker?.isRunning === false) return;

@@ -1,9 +1,8 @@
 import type { GraphStore } from '../engine/ports/graph-store.js';
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { RunnableSaga } from '../engine/ports/invoker.js';
+import type { SagaBackend } from '../engine/ports/saga-backend.js';
 import type { SagaDefinitions } from '../engine/ports/saga-definitions.js';
-import type { SagaStore } from '../engine/ports/saga-store.js';
-import type { Wakeup } from '../engine/ports/wakeup.js';
 import type { EngineOptions } from '../engine/engine-options.js';
 import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaBindings } from '../engine/versions/saga-bindings.js';
@@ -11,7 +10,8 @@ import type { SagaDatabase } from '../store/postgres/connection/saga-database.js
 import type { ListSagas } from './calls/saga-filter.js';
 import type { EngineCalls } from '../shards/engine-calls.js';
 import type { SagaRegistry } from './discovery/saga.registry.js';
-import type { SagaCleanup } from './maintenance/saga.cleanup.js';
+import { SagaCleanup } from './maintenance/saga.cleanup.js';
+import type { SagaPoller } from './maintenance/saga.poller.js';
 import type { ShardCalls } from './shards/shard-calls.js';
 import type { ResolvedSagaOptions } from './saga.options.js';
 
@@ -36,23 +36,42 @@ export interface ServiceRuntime {
   ready(): Promise<ServiceParts>;
 }
 
-/** What an engine is made of. */
+/** What an engine is made of, beside its backend. */
 export interface EngineSetup {
-  readonly store: SagaStore;
-  readonly wakeup: Wakeup;
-  readonly graphs: Pick<GraphStore, 'stored'>;
-  /** All sagas of this process, whose instances it may read and edit. */
-  readonly sagas: readonly RunnableSaga[];
+  readonly registry: SagaRegistry;
+  readonly options: ResolvedSagaOptions;
+  /** What the engine has beside the options of the module, or instead of them. */
+  readonly engine: Pick<EngineOptions, 'workerId'> & Partial<EngineOptions>;
+  /** All sagas of this process, whose instances it may read and edit. Default: those of the registry. */
+  readonly sagas?: readonly RunnableSaga[];
   /** The sagas that its worker runs. Default: all of them. */
   readonly runnable?: readonly RunnableSaga[];
-  readonly definitions: SagaDefinitions;
-  readonly options: EngineOptions;
+  /** Default: the registry. */
+  readonly definitions?: SagaDefinitions;
+  /** Default: nothing is done by the clock. */
+  readonly poller?: Pick<SagaPoller, 'start' | 'stop'>;
+  /** See SagaCleanup. Default: 0. */
+  readonly grace?: () => number;
   readonly log: EngineLog;
 }
 
-/** Makes an engine. Applications, the command line and SagaTest get theirs here. */
-export function assembleEngine(parts: EngineSetup): SagaEngine {
-  const { store, wakeup, graphs, sagas, runnable = sagas, definitions, options, log } = parts;
-  const bindings = new SagaBindings(sagas, (versions) => graphs.stored(versions));
-  return new SagaEngine(store, wakeup, runnable, definitions, options, log, bindings);
+const NO_POLLER = { start: () => undefined, stop: () => undefined };
+
+/** Makes an engine, with what the services use of it. Applications, shards, the command line and SagaTest get theirs here. */
+export function engineServices(
+  backend: SagaBackend,
+  setup: EngineSetup,
+): ServiceParts & { readonly engine: SagaEngine; readonly cleanup: SagaCleanup } {
+  const { registry, options, sagas = registry.all, runnable = sagas, definitions = registry, log } = setup;
+  const { store, wakeup } = backend;
+  const bindings = new SagaBindings(sagas, (versions) => backend.graphs.stored(versions));
+  const resolved = { ...options, ...setup.engine };
+  const engine = new SagaEngine(store, wakeup, runnable, definitions, resolved, log, bindings);
+  const retrying: SagaEngine['retrying'] = (call) => engine.retrying(call);
+  const { poller = NO_POLLER, grace } = setup;
+  return {
+    ...{ engine, registry, options },
+    graphs: { stored: (versions) => retrying(() => backend.graphs.stored(versions)) },
+    cleanup: new SagaCleanup(backend.cleanup, registry, poller, log, grace, retrying),
+  };
 }

@@ -31,14 +31,14 @@ describe.each(MODULES)('the option database of %s', (name, read) => {
       return 'nothing';
     };
     expect(problemOf(given(pool))).toBe(
-      `${name}.forRoot: database is a Pool of pg. For pg, give forRoot({ database: pgDatabase(pool) }), with pgDatabase ` +
+      `${name}: database is a Pool of pg. For pg, give forRoot({ database: pgDatabase(pool) }), with pgDatabase ` +
         `of nestjs-durable-saga/pg.`,
     );
     expect(problemOf(given(dataSource))).toContain(
       'database is a DataSource of TypeORM. For TypeORM, remove',
     );
     expect(problemOf(given({ password: 'secret' }))).toBe(
-      `${name}.forRoot: database is an object of the class Object. Give the database of an entry, such as ` +
+      `${name}: database is an object of the class Object. Give the database of an entry, such as ` +
         `pgDatabase(pool) of nestjs-durable-saga/pg.`,
     );
     expect(problemOf(given(null))).toContain('database is null.');
@@ -46,7 +46,7 @@ describe.each(MODULES)('the option database of %s', (name, read) => {
       'database and dataSource are both set; set only one of them',
     );
     const hostile = new Proxy({}, { has: () => { throw new Error('trapped'); } }); // prettier-ignore
-    expect(problemOf(given(hostile))).toContain(`${name}.forRoot: `);
+    expect(problemOf(given(hostile))).toContain(`${name}: `);
   });
 });
 
@@ -70,11 +70,11 @@ describe('the option readFrom of SagaModule', () => {
 
   test('says what to give instead of anything else', () => {
     expect(problemOf({ readFrom: 'standby', database: pgDatabase(pool) })).toBe(
-      "SagaModule.forRoot: readFrom is 'standby', but database is set. Give the database of an entry, such as " +
+      "SagaModule: readFrom is 'standby', but database is set. Give the database of an entry, such as " +
         'pgDatabase(pool) of nestjs-durable-saga/pg.',
     );
     expect(problemOf({ readFrom: pool })).toBe(
-      'SagaModule.forRoot: readFrom is a Pool of pg. Give the database of an entry, such as pgDatabase(pool) of ' +
+      'SagaModule: readFrom is a Pool of pg. Give the database of an entry, such as pgDatabase(pool) of ' +
         'nestjs-durable-saga/pg. With TypeORM, give the name of a DataSource.',
     );
   });

@@ -1,6 +1,6 @@
 import type { ServiceParts } from './assemble-engine.js';
 import type { WaitingProcess } from './calls/early-waits.js';
-import type { DatabaseRuntime } from './database-runtime.js';
+import type { EngineRuntime } from './engine-runtime.js';
 import type { ReadRates } from './standby-reads.js';
 
 /** What a process that runs uses, and its part in the life of the application. */
@@ -12,5 +12,5 @@ export interface Running extends ServiceParts {
 }
 
 /** The engines of a process in the life of the application. */
-export type ProcessRuntime = Pick<DatabaseRuntime, 'begin' | 'tick' | 'drain' | 'retire' | 'close'> &
+export type ProcessRuntime = Pick<EngineRuntime, 'begin' | 'tick' | 'drain' | 'retire' | 'close'> &
   WaitingProcess;

@@ -32,7 +32,8 @@ const LONGEST_HISTORY = 1_000;
 /**
  * What operators do with sagas, with steps of all sagas of a name, and with ended sagas. A call that changes one saga is stored in
  * its history, with the operator and the reason. It throws SagaNotFoundError if the saga does not exist, SagaValidationError
- * for invalid options, and SagaApprovalPendingError if `forRoot({ approvals })` requires other operators to make it, too.
+ * for invalid options and for a step that the saga does not have, and SagaApprovalPendingError if `forRoot({ approvals })`
+ * requires other operators to make it, too.
  */
 @Injectable()
 export class SagaOperations {
@@ -41,13 +42,13 @@ export class SagaOperations {
 
   /**
    * Marks a step as done elsewhere, with `result`: one that has failed, is running, waits or is next. If the saga compensates,
-   * the step's compensation is marked as done. If an attempt of the saga is in progress, the worker loses the lease of the
+   * the step's compensation is marked as done, and `result` is not allowed. If an attempt of the saga is in progress, the worker loses the lease of the
    * saga, as for `abandon()`. An `@Approval` step that is not decided is approved by it, as `approve()` does, with the same
    * quorum: `by` is required, `reason` is the comment, and `result` is not allowed.
    * @param step the name of the step, or of an item (`ship[3]`)
    * @throws SagaStateError if the step is none of these, waits for a sub-saga, or an at-most-once step is in progress, too
    * @throws SagaPayloadError if JSON cannot represent the result; the message names the path
-   * @throws SagaValidationError for an approval without `by`, or with a result
+   * @throws SagaValidationError for an approval without `by`, and for a result of an approval or a compensation
    */
   async resolve(target: SagaTarget, step: string, options?: OperatorOptions & ResolveOptions): Promise<void> {
     await operate(this.runtime, 'resolve', target, options, { step });

@@ -5,13 +5,10 @@ import {
   type Kind,
   type Option,
   optional,
-  OptionReader,
   type OptionTable,
   withDefault,
 } from '../definition/options/option-reader.js';
-import { withoutProblems } from '../definition/options/read-options.js';
 import { retryPolicy, type RetryPolicy } from '../definition/options/retry-policy.js';
-import { SagaConfigurationError } from '../errors.js';
 import { withoutUndefined } from '../shared/without-undefined.js';
 import { DEFAULT_SCHEMA } from '../store/postgres/schema/saga-entities.js';
 import { partitionPeriod, type Partitions } from '../store/postgres/schema/partition-saga-tables.js';
@@ -20,6 +17,7 @@ import { APPROVAL_RULES, type ApprovalRule } from '../engine/ports/call-table.js
 import { payloadCodec, type PayloadCodec } from '../store/coded/payload-codec.js';
 import { AMBIENT_OPTIONS, type SagaAmbient } from './ambient.js';
 import { DATABASE_SOURCE_OPTIONS, readDatabase, readStandby } from './database-options.js';
+import { checkExternalEngine, externalEngine, type ExternalEngine } from './external-engine.js';
 import {
   readShardOptions,
   SHARD_OPTIONS,
@@ -27,6 +25,7 @@ import {
   type ShardedStart,
 } from './shards/shard-options.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
+import { readModuleOptions } from './module-options.js';
 import { schemaName } from '../store/postgres/connection/schema-name.js';
 
 /**
@@ -41,6 +40,11 @@ export interface SagaModuleOptions {
   database?: SagaDatabase;
   /** The name of a TypeORM DataSource. Default: the default DataSource. */
   dataSource?: string;
+  /**
+   * An engine other than PostgreSQL, which a package of this library makes: none is released yet. What it cannot keep is
+   * refused at start-up. It excludes the options of databases. Default: PostgreSQL.
+   */
+  engine?: ExternalEngine;
   /**
    * A streaming standby of the database, from which `find()`, and the lists and rates of the dashboard, are read: a
    * database of an entry, or the name of a TypeORM DataSource. They say how old they are (`asOf`). Everything else uses
@@ -174,11 +178,13 @@ export const leaseTime = kind.duration({ least: SHORTEST_LEASE, longest: LONGEST
 export const pollTime = kind.duration({ least: SHORTEST_POLL, longest: LONGEST_TIMER });
 export const shutdownTime = kind.duration({ longest: LONGEST_TIMER });
 
+const areClasses = (given: unknown) =>
+  Array.isArray(given) && given.every((one) => typeof one === 'function');
 const WORKER_OPTIONS = {
   concurrency: optional(whole),
   pollInterval: withDefault(pollTime, '1s'),
   lease: withDefault(leaseTime, '30s'),
-  sagas: optional(kind.checked<Type[]>(Array.isArray, 'give an array of classes')),
+  sagas: optional(kind.checked<Type[]>(areClasses, 'give an array of classes')),
   shutdownTimeout: withDefault(shutdownTime, '10s'),
   maxTakeovers: withDefault(whole, 5),
 } satisfies OptionTable<SagaWorkerOptions>;
@@ -191,23 +197,16 @@ const policy: Kind<RetryPolicy> = {
   read: (value, option, reader) => retryPolicy.read(value, option, reader) && value,
 };
 const drift = kind.oneOf('error', 'warn');
-const paths: Kind<string | string[], readonly string[]> = {
-  read: (value, option, reader) => {
-    const all = [value].flat() as unknown[];
-    if (all.length > 0 && all.every((path) => typeof path === 'string' && path !== ''))
-      return all as string[];
-    return reader.refuse(value, option, "give paths of YAML or JSON files, such as 'sagas/*.yaml'");
-  },
-};
 
 const OPTIONS = {
   ...DATABASE_SOURCE_OPTIONS,
+  engine: optional(externalEngine),
   readFrom: optional(kind.anything<SagaDatabase | string>()),
   ...SHARD_OPTIONS,
   schema: withDefault(schemaName, DEFAULT_SCHEMA),
   migrate: withDefault(kind.flag, true),
   onDrift: withDefault(drift, 'error'),
-  declared: optional(paths),
+  declared: optional(kind.declaredFiles),
   worker: withDefault(kind.orFalse(kind.object(WORKER_OPTIONS, 'false, or an object of its options')), {}),
   retry: optional(policy),
   compensationRetry: optional(policy),
@@ -234,12 +233,10 @@ const DRIFT_VARIABLE = 'SAGA_ON_DRIFT';
  * @throws SagaConfigurationError that names all invalid options, their values and how to fix them
  */
 export function withDefaults(given: SagaModuleOptions) {
-  return withoutProblems('SagaModule.forRoot', SagaConfigurationError, (report) => {
-    const reader = new OptionReader(report);
-    const { worker, recoveryWindow, maxRecoveryBytes, approvals, shards, shardOf, ...options } = reader.read(
-      OPTIONS,
-      given,
-    );
+  return readModuleOptions('SagaModule', OPTIONS, given, (read, reader) => {
+    const { worker, recoveryWindow, maxRecoveryBytes, approvals, shards, shardOf, ...options } = read;
+    const { report } = reader;
+    checkExternalEngine({ ...options, shards, shardOf }, report);
     const onDrift = process.env[DRIFT_VARIABLE] as 'error' | 'warn' | undefined;
     // Processes that run no sagas poll as well, and know how long a lease is.
     const { pollInterval, lease, ...own } = worker || reader.read(WORKER_OPTIONS, {});
@@ -252,8 +249,9 @@ export function withDefaults(given: SagaModuleOptions) {
       ...{ pollInterval, lease },
       worker: worker ? own : undefined,
       approvals: withoutUndefined(approvals),
-      // A window of 0 keeps nothing to put back.
-      recovery: recoveryWindow ? { window: recoveryWindow, bytes: maxRecoveryBytes } : undefined,
+      // A window of 0 keeps nothing to put back. Another engine loses nothing.
+      recovery:
+        recoveryWindow && !options.engine ? { window: recoveryWindow, bytes: maxRecoveryBytes } : undefined,
       within: options.ambient?.run,
     };
   });

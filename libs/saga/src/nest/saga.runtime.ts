@@ -7,7 +7,10 @@ import { inOwnContext } from '../shared/own-context.js';
 import { SagaUnavailableError } from '../errors.js';
 import { applicationDatabase, shardPlaces, standbyDatabase } from './application-database.js';
 import type { ServiceRuntime } from './assemble-engine.js';
-import { answerPatience, DatabaseRuntime, preparedSql, type ProcessParts } from './database-runtime.js';
+import { databaseRuntime, preparedSql } from './database-runtime.js';
+import { answerPatience, type ProcessParts } from './engine-runtime.js';
+import type { OwnEngine } from './external-engine.js';
+import { externalProcess } from './external-process.js';
 import { ApplicationLifeCycle, type LifeCyclePart } from './life-cycle/application-life-cycle.js';
 import { EarlyWaits } from './calls/early-waits.js';
 import { ObserverExplorer } from './discovery/observer.explorer.js';
@@ -34,7 +37,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
   private readonly early: EarlyWaits;
 
   constructor(
-    @Inject(MODULE_OPTIONS_TOKEN) options: SagaModuleOptions | undefined,
+    @Inject(MODULE_OPTIONS_TOKEN) options: SagaModuleOptions,
     private readonly explorer: SagaExplorer,
     private readonly observerExplorer: ObserverExplorer,
     private readonly observers: SagaObservers,
@@ -42,7 +45,7 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
     private readonly moduleRef: ModuleRef,
     private readonly lifeCycle: ApplicationLifeCycle,
   ) {
-    this.options = withDefaults(options ?? {});
+    this.options = withDefaults(options);
     this.hint = new ShutdownHint(this.log, this.options.lease);
     this.early = new EarlyWaits(this.log, this.options.worker !== undefined);
     lifeCycle.add(this, 'run', this.options.worker?.shutdownTimeout ?? 0);
@@ -100,18 +103,22 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
     const only = options.worker?.sagas;
     const runnable = only ? registry.runBy(only) : registry.all;
     const shared = { options, registry, runnable, observers, poller: this.poller, log: this.log };
-    const running = options.shards
-      ? await this.overShards(options.shards, shared)
-      : await this.overDatabase(shared);
+    const running = await this.over(shared);
     if (!this.lifeCycle.isEnding) this.early.start(running.process);
     return running;
+  }
+
+  private over(shared: ProcessParts): Promise<Running> {
+    const { engine, shards } = this.options;
+    if (engine) return externalProcess(engine as OwnEngine, shared);
+    return shards ? this.overShards(shards, shared) : this.overDatabase(shared);
   }
 
   private async overDatabase(shared: ProcessParts): Promise<Running> {
     const database = applicationDatabase(this.moduleRef, this.options, 'SagaModule');
     const sql = await preparedSql(database, shared);
     const standby = await this.standbyOf(sql);
-    const process = await DatabaseRuntime.over(sql, shared, {}, standby);
+    const process = await databaseRuntime(sql, shared, {}, standby);
     const rates = ratesOn(process.parts.rates, standby, this.options.schema);
     return { ...process.parts, process, rates };
   }

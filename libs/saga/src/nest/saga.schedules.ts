@@ -1,6 +1,6 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
 import { readWho, type ReasonOptions } from './calls/operator-options.js';
-import { knownSchedule, scheduledGraph } from './calls/schedule-calls.js';
+import { editKnownSchedule, scheduledGraph } from './calls/schedule-calls.js';
 import type { ServiceRuntime } from './assemble-engine.js';
 import { SagaRuntime } from './saga.runtime.js';
 import type { SagaHandle } from './calls/saga-calls.js';
@@ -27,11 +27,9 @@ export class SagaSchedules {
   async pause(saga: Type | string, options?: ReasonOptions): Promise<void> {
     const who = readWho('pause', options);
     const { engine, registry } = await this.runtime.ready();
-    const name = registry.nameOf(saga);
-    await engine.editSchedule(name, (stored, now) => {
-      const schedule = knownSchedule(stored, name);
-      return schedule.paused ? undefined : { schedule: { ...schedule, paused: { at: now, ...who } } };
-    });
+    await editKnownSchedule(engine, registry.nameOf(saga), (schedule, now) =>
+      schedule.paused ? undefined : { schedule: { ...schedule, paused: { at: now, ...who } } },
+    );
   }
 
   /**
@@ -41,9 +39,7 @@ export class SagaSchedules {
   async resume(saga: Type | string, options?: ReasonOptions): Promise<void> {
     readWho('resume', options);
     const { engine, registry } = await this.runtime.ready();
-    const name = registry.nameOf(saga);
-    await engine.editSchedule(name, (stored, now) => {
-      const { paused, ...schedule } = knownSchedule(stored, name);
+    await editKnownSchedule(engine, registry.nameOf(saga), ({ paused, ...schedule }, now) => {
       if (!paused) return undefined;
       // What was due while it was paused has been left out, also if no process was there.
       return { schedule: { ...schedule, decidedUntil: Math.max(schedule.decidedUntil, now) } };

@@ -213,7 +213,8 @@ export class SagaService {
 
   /**
    * Stops the saga and compensates its completed steps. `ctx.signal` of a running step aborts. If the step still
-   * completes, it is compensated as well.
+   * completes, it is compensated as well. A saga that already compensates to its end is unchanged, and its history has the
+   * call.
    * @throws SagaStateError if the saga has ended, is stuck while it compensates, or has passed a pivot. Also while the
    * outcome of a pivot is not known (an attempt is in progress, or may have taken effect): the message names the pivot;
    * repeat the call later. Also if the step of `unlessBegun` has begun, or may have

@@ -1,5 +1,5 @@
 import { SagaStateError, SagaValidationError } from '../errors.js';
-import { nearestName } from '../shared/nearest-name.js';
+import { suggestion } from '../shared/nearest-name.js';
 import { shown } from '../shared/shown-value.js';
 import type { StartResult } from '../engine/ports/stored-saga.js';
 import type { NewSaga } from '../engine/ports/stored-saga.js';
@@ -87,8 +87,8 @@ export function shardNamed(name: unknown, shards: readonly Shard[], what: string
   const shard = shards.find((one) => one.name === name);
   if (shard) return shard;
   const names = shards.map((one) => one.name);
-  const nearest = typeof name === 'string' ? nearestName(name, names) : undefined;
-  const hint = nearest === undefined ? `The shards: ${names.join(', ')}` : `Did you mean '${nearest}'?`;
+  const all = `The shards: ${names.join(', ')}`;
+  const hint = typeof name === 'string' ? suggestion(name, names, all) : all;
   throw new SagaValidationError(`${what} is ${shown(name)}, which is not a shard. ${hint}`);
 }
 

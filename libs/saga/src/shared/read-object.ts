@@ -76,7 +76,8 @@ export function unknownFlaw(key: PropertyKey, known: readonly string[], what = '
   };
 }
 
-function isOptions(given: unknown): given is object {
+/** Whether a value may be an object of options. @throws UnreadableOption when a proxy throws */
+export function isOptions(given: unknown): given is object {
   if (typeof given !== 'object' || given === null) return false;
   return reading(undefined, () => !HOLDERS.test(Object.prototype.toString.call(given)));
 }

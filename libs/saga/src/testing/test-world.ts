@@ -4,7 +4,7 @@ import { newId } from '../shared/new-id.js';
 import { SagaConfigurationError, SagaStateError } from '../errors.js';
 import type { EngineCalls } from '../shards/engine-calls.js';
 import { noShards, type ShardCalls } from '../nest/shards/shard-calls.js';
-import { assembleEngine, type ServiceParts } from '../nest/assemble-engine.js';
+import { engineServices, type ServiceParts } from '../nest/assemble-engine.js';
 import { SagaOperations } from '../nest/saga.operations.js';
 import { SagaService } from '../nest/saga.service.js';
 import type { ResolvedSagaOptions } from '../nest/saga.options.js';
@@ -27,16 +27,6 @@ const LEASE = Infinity;
 const REAL_PATIENCE = 500;
 /** How long (ms) files may be read and written meanwhile: that ends by itself, but on a busy machine it takes its time. */
 const FILE_PATIENCE = 30_000;
-
-/** Deletes nothing: what the store in memory cannot do is refused. */
-const NO_CLEANUP: ServiceParts['cleanup'] = {
-  cleanup: async () => {
-    throw new SagaConfigurationError(
-      `cleanup() does nothing in a SagaTest: its store is in memory, and empty at the start of each run. Test retention ` +
-        `on a database.`,
-    );
-  },
-};
 
 export interface TestWorldOptions {
   readonly registry: SagaRegistry;
@@ -165,17 +155,17 @@ export class TestWorld {
     const life = new TestProcess(this.store, this.crashes, this.count, () => this.takeOver());
     this.process = life;
     const sagas = registry.all.map((saga) => this.calls.around(saga, this, life));
-    const { graphs } = this.store;
-    const engine = assembleEngine({
-      ...{ store: this.process.store, wakeup: this.hub.wakeup(), graphs, sagas, log },
+    const { graphs, cleanup } = this.store;
+    const backend = { store: this.process.store, graphs, cleanup, wakeup: this.hub.wakeup() };
+    const parts = engineServices(backend, {
+      ...{ registry, options, sagas, log },
       definitions: {
         awaitedSignals: registry.awaitedSignals,
         latest: (type) => registry.latest(type),
         checked: (graph, input) =>
           this.pending.during({ what: checkOf(graph.name) }, () => registry.checked(graph, input)),
       },
-      options: {
-        ...options,
+      engine: {
         schedules: this.given.from !== undefined,
         // Everything happens in one process, which gives the hints.
         watchInterval: Infinity,
@@ -186,8 +176,8 @@ export class TestWorld {
         ...{ random: () => 0, newId },
       },
     });
-    this.running = { engine, registry, options, graphs, cleanup: NO_CLEANUP, shards: anyShard(engine) };
-    this.started = engine.start();
+    this.running = { ...parts, shards: anyShard(parts.engine) };
+    this.started = parts.engine.start();
   }
 
   /** The process is gone, and another finds what it has left. */

@@ -28,6 +28,16 @@ export function func<T extends (...args: never[]) => unknown>(): Kind<T> {
 
 export const text: Kind<string> = checked((value) => typeof value === 'string', 'give a string');
 
+/** Paths of files of declared sagas, or one. */
+export const declaredFiles: Kind<string | readonly string[], readonly string[]> = {
+  read: (value, option, reader) => {
+    const all = [value].flat() as unknown[];
+    if (all.length > 0 && all.every((path) => typeof path === 'string' && path !== ''))
+      return all as string[];
+    return reader.refuse(value, option, "give paths of YAML or JSON files, such as 'sagas/*.yaml'");
+  },
+};
+
 /** A value that fits a predicate. */
 export function checked<T>(fits: (value: T) => boolean, fix: string): Kind<T> {
   return { read: (value, option, reader) => (fits(value) ? value : reader.refuse(value, option, fix)) };

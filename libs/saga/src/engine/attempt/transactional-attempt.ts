@@ -1,7 +1,7 @@
 import { SagaCodecError, SagaTransactionError } from '../../errors.js';
 import type { SagaWriters } from '../write/saga-writers.js';
 import type { EventOf, SagaEvent } from '../../machine/saga-event.js';
-import { type SagaState, stepState } from '../../machine/saga-state.js';
+import type { SagaState } from '../../machine/saga-state.js';
 import { type Clock, sleep } from '../../shared/clock.js';
 import type { AttemptRunner } from './attempt-runner.js';
 import type { Invoker } from '../ports/invoker.js';
@@ -89,7 +89,9 @@ export async function attemptInTransaction(
     try {
       // Not within the transaction: all who hold a connection would wait for one more of the same pool.
       if (!host.isLeaseSafe || longer > 0) await host.extendLease(longer);
-      if (!host.isLeaseSafe) return undefined;
+      if (host.isFenced) return undefined;
+      // The run is to stop, and does not wait for its lease. The attempt goes on until it is aborted, so that its step has an outcome.
+      if (!host.isLeaseSafe) throw new NotNow();
       const result = await ports.transact(async (transaction) => {
         // A transaction can be long in beginning, and is tried again.
         if (!host.isLeaseSafe || attempt.abortedBy) throw new NotNow();
@@ -121,7 +123,7 @@ export async function attemptInTransaction(
         : error instanceof NotNow || store.isOutage(error);
       // The result could not be encoded. That is no failure of the step.
       if (staged && error instanceof SagaCodecError) throw error;
-      if (staged && (await wasCommitted(attempt, host, ports))) return void host.adopt(staged);
+      if (staged && (await wasCommitted(staged, host, ports))) return void host.adopt(staged);
       if (host.isFenced) return undefined;
       // The method met it as well, and caught it.
       if (failure || error instanceof SagaTransactionError) inMethod += 1;
@@ -139,10 +141,11 @@ export async function attemptInTransaction(
 
 /**
  * Returns whether a transaction has committed whose COMMIT failed: its connection was lost, or a pooler answered instead of the
- * server. Asked under the row's lock, so that a commit still in progress is waited for.
+ * server. Asked under the row's lock, so that a commit still in progress is waited for. The number of the checkpoint tells it,
+ * whatever the step came to: a compensation that waits for its reply has stored its request.
  */
 async function wasCommitted(
-  { step, action }: StepAttempt,
+  { checkpoint }: Staged,
   host: AttemptHost,
   ports: TransactionPorts,
 ): Promise<boolean> {
@@ -154,8 +157,7 @@ async function wasCommitted(
     host.fence();
     return false;
   }
-  const { status } = stepState(saga.state, step);
-  return status === (action.kind === 'run' ? 'completed' : 'compensated');
+  return saga.checkpoints >= checkpoint.number;
 }
 
 function isSerializationFailure(error: unknown): boolean {

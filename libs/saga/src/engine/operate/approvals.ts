@@ -4,7 +4,7 @@ import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
 import type { ApprovalDecision } from '../../definition/options/step-options.js';
 import { SagaStateError, SagaValidationError } from '../../errors.js';
 import { isTerminal, stepState } from '../../machine/saga-state.js';
-import { isDecision } from '../ports/operation.js';
+import { isDecision, type StoredOperation } from '../ports/operation.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
 import type { OperatorCall } from './operator-calls.js';
@@ -88,18 +88,17 @@ export function decisionEdit(
   if (stands !== 'pending' && stands !== 'waiting') throw refuse(`it is ${stands}`);
   // That of a wait that has begun, as the list of tasks shows it. A deploy changes those that begin later.
   const { quorum = 1 } = wait ?? graph?.steps.get(step)?.wait ?? {};
-  const approvals = decision.approved && quorum > 1 ? approvalsWith(saga, step, decision, quorum) : undefined;
-  // Others have to approve it, too.
-  if (approvals && approvals.length < quorum) return { proposal: true };
-  const made: StoredDecision = approvals ? { ...decision, approvals } : decision;
+  const isShared = decision.approved && quorum > 1;
+  // Others have to approve it, too. Their comments are read only by the last one, which may need a codec for that.
+  if (isShared && countedWith(saga, step, decision, quorum) < quorum) return { proposal: true };
+  const { approved: _, ...own } = decision;
+  const made = isShared ? { ...decision, approvals: [...approvalsOf(saga, step), own] } : decision;
   return { signal: { name, messageId, payload: JSON.stringify(made) } };
 }
 
 /** The approvals of a step that is not decided yet, oldest first. */
 export function approvalsOf({ operations = [] }: Pick<StoredSaga, 'operations'>, step: string): Approved[] {
-  const own = operations.filter((one) => one.step === step && isDecision(one));
-  // What was not only proposed has decided it.
-  return own.slice(own.findLastIndex(({ proposed }) => !proposed) + 1).map(({ by, reason, at }) => ({
+  return openDecisions(operations, step).map(({ by, reason, at }) => ({
     by: by!,
     ...(reason !== undefined && { comment: reason }),
     at: new Date(at).toISOString(),
@@ -108,16 +107,18 @@ export function approvalsOf({ operations = [] }: Pick<StoredSaga, 'operations'>,
 
 type Approved = Omit<ApprovalDecision, 'approvals'>;
 
-function approvalsWith(
-  saga: StoredSaga,
-  step: string,
-  { approved: _, ...decision }: StoredDecision,
-  quorum: number,
-): Approved[] {
-  const before = approvalsOf(saga, step);
-  if (!before.some(({ by }) => by === decision.by)) return [...before, decision];
+function openDecisions(operations: readonly StoredOperation[], step: string): StoredOperation[] {
+  const own = operations.filter((one) => one.step === step && isDecision(one));
+  // What was not only proposed has decided it.
+  return own.slice(own.findLastIndex(({ proposed }) => !proposed) + 1);
+}
+
+/** The number of approvals with this one. @throws SagaStateError if its operator has already approved the step */
+function countedWith(saga: StoredSaga, step: string, { by }: StoredDecision, quorum: number): number {
+  const before = openDecisions(saga.operations ?? [], step);
+  if (!before.some((one) => one.by === by)) return before.length + 1;
   const has = `It requires the approval of ${quorum} different operators, and has ${before.length}`;
-  throw refusedStep('approved', step, saga, `${decision.by} has already approved it. ${has}`);
+  throw refusedStep('approved', step, saga, `${by} has already approved it. ${has}`);
 }
 
 function checkApproval({ id, ...saga }: StoredSaga, graph: SagaGraph | undefined, step: string): void {

@@ -4,13 +4,7 @@ import { handlerOf } from '../../definition/options/handler-name.js';
 import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { SagaStateError } from '../../errors.js';
 import { rescheduleable } from '../../machine/reschedule.js';
-import {
-  isInProgress,
-  isTerminal,
-  needsOperator,
-  type SagaState,
-  stepState,
-} from '../../machine/saga-state.js';
+import { isInProgress, isTerminal, needsOperator, type SagaState } from '../../machine/saga-state.js';
 import { KIND, TIMED } from '../../machine/data/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/data/step-map.js';
 import { CALL_NAMES, type CallName, type DecisionCall, type ChangingCall } from '../ports/call-table.js';
@@ -27,6 +21,7 @@ import {
   pauseEdit,
   permanentlyFailed,
   resolveEdit,
+  resolvesCompensation,
   resumeEdit,
   retryEdit,
   undoEdit,
@@ -93,7 +88,7 @@ export const CALL_RULES: Readonly<Record<ChangingCall, CallRule>> = {
     steps: ({ saga, graph, live, busy }) => {
       const open = graph && isInProgress(saga.state.status) ? [...busy, ...resolvable(graph, live)] : [];
       return unique([...failedSteps(saga, graph), ...open]).filter(
-        (key) => isUndone(saga, key) || mayBeMarked(saga, graph, key),
+        (key) => resolvesCompensation(saga, key) || mayBeMarked(saga, graph, key),
       );
     },
   },
@@ -183,12 +178,6 @@ function abandonedError({ by = 'an operator', reason }: OperatorCall): Serialize
 
 function failedSteps(saga: StoredSaga, graph: SagaGraph | undefined): string[] {
   return needsOperator(saga.state.status) ? unique(permanentlyFailed(saga, graph)) : [];
-}
-
-/** What an operator resolves of it is its compensation. */
-function isUndone({ state }: StoredSaga, key: string): boolean {
-  const { status, heldPhase = status } = state;
-  return heldPhase === 'compensating' || stepState(state, key).status === 'compensation_failed';
 }
 
 function signalsOf(graph: SagaGraph | undefined): string[] {

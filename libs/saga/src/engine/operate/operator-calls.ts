@@ -39,7 +39,7 @@ export interface Operated {
 
 /**
  * An operator's call: kept in the saga's history with what it changes, and carried out once enough people have made it.
- * One that changes nothing is not kept, nor is one whose answer was lost carried out again.
+ * One whose answer was lost is not carried out again. Of calls that change nothing, the first is kept.
  * @param change what it does; throws when that does not fit the saga
  * @throws SagaStateError when the saga is not as the operator expects it
  */
@@ -50,13 +50,13 @@ export function operated(saga: StoredSaga, call: OperatorCall, change: () => Edi
   if (before) return { edit: undefined, ...(isPending && { pending: proposers.size }) };
   checkExpected(saga, call);
   const edit = change();
-  if (!edit) return { edit };
   const operation: Operation = {
     ...{ id: call.id, action: call.action, by: call.by, reason: call.reason, step: call.step },
     ...{ from: saga.state.status, revision: saga.checkpoints, newInput: call.input !== undefined },
     ...(call.given !== undefined && { given: call.given }),
     proposed: false,
   };
+  if (!edit) return { edit: isFirst(saga, call) ? { proposal: true, operation } : undefined };
   const pending = new Set([...proposers, call.by]).size;
   // The step of an approval itself may require several people.
   const proposed = 'proposal' in edit;
@@ -66,6 +66,12 @@ export function operated(saga: StoredSaga, call: OperatorCall, change: () => Edi
     edit: isNew ? { proposal: true, operation: { ...operation, proposed: true } } : undefined,
     pending,
   };
+}
+
+/** No operator has made the call before. A call that requires several operators has no entry without effect. */
+function isFirst({ operations = [] }: StoredSaga, { action, step, needed }: OperatorCall): boolean {
+  const isSame = (one: Operation) => one.action === action && one.step === step && !one.proposed;
+  return needed === 1 && !operations.some(isSame);
 }
 
 /** Who has proposed the same, with all that it is given, for the saga as it is. */

@@ -1,5 +1,5 @@
-import { type SagaGraph, sagaLabel, startsSaga, stepOfKey } from '../../definition/graph/saga-graph.js';
-import { type SagaStateError, SagaValidationError } from '../../errors.js';
+import { type SagaGraph, startsSaga, stepOfKey } from '../../definition/graph/saga-graph.js';
+import type { SagaStateError } from '../../errors.js';
 import { decide, dueWhenLost } from '../../machine/decide.js';
 import { isDropped, isUndecided, pivotPassed } from '../../machine/predicates.js';
 import { barredPivots, isPartlyCompensated } from '../../machine/pivots.js';
@@ -24,7 +24,7 @@ import { hasBegun } from '../../machine/missing-code.js';
 import { rescheduleable, timedWaitOf } from '../../machine/reschedule.js';
 import { liveState } from '../ports/live-state.js';
 import { startTimeOf } from '../../machine/turn.js';
-import { attemptsOf, inProgress, resolveOpenEdit, type WayOut } from './way-out-edits.js';
+import { attemptsOf, checkNoResult, inProgress, resolveOpenEdit, type WayOut } from './way-out-edits.js';
 
 /**
  * Stops and compensates. While a worker holds the saga, it is asked to: what is in progress settles first. Refused while
@@ -166,8 +166,15 @@ export const resolveEdit: OperatorEdit<WayOut & { result?: string }> = (saga, gr
   const { step, result } = given;
   const steps = permanentlyFailed(saga, graph);
   if (!steps.includes(step)) throw notFailed('resolved', step, saga, steps);
+  if (resolvesCompensation(saga, step)) checkNoResult(step, result);
   return edited(saga, graph, now, { type: 'operator-resolved', step, result });
 };
+
+/** What an operator resolves of a step is its compensation. */
+export function resolvesCompensation({ state }: Pick<StoredSaga, 'state'>, key: string): boolean {
+  const { status, heldPhase = status } = state;
+  return heldPhase === 'compensating' || stepState(state, key).status === 'compensation_failed';
+}
 
 /** The steps, or items, that a saga which needs attention stands at: what an operator may retry or resolve. */
 export function permanentlyFailed(
@@ -202,7 +209,6 @@ function notFailed(call: string, step: string, saga: StoredSaga, steps: string[]
  * due, and begins what is due until it renews its lease, and learns of the cancellation. A step that was skipped, or is to
  * happen again after a return to a savepoint, has not begun.
  * @throws SagaStateError if the step has begun, or may have
- * @throws SagaValidationError if the saga has no such step
  */
 function checkUnbegun(saga: StoredSaga, graph: SagaGraph | undefined, now: number, step: string): void {
   const { state } = saga;
@@ -210,11 +216,6 @@ function checkUnbegun(saga: StoredSaga, graph: SagaGraph | undefined, now: numbe
   if (isTerminal(state.status)) return;
   if (!graph)
     throw refusedCall('cancelled here', saga, graphMissing(saga, `whether its step '${step}' has begun`));
-  if (!graph.steps.has(step)) {
-    throw new SagaValidationError(
-      `cancel(): unlessBegun is '${step}', and ${sagaLabel(saga)} has no such step. Its steps: ${[...graph.steps.keys()].join(', ')}.`,
-    );
-  }
   const recorded = stepState(state, step);
   const isSkipped = recorded.status === 'skipped';
   if (!isSkipped && hasBegun(recorded))

@@ -1,7 +1,9 @@
 import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
+import { SagaValidationError } from '../../errors.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
+import { resolveEdit } from './operator-edits.js';
 import { abandonEdit, resolveOpenEdit, retryNowEdit } from './way-out-edits.js';
 
 const graph = graphOf(stepOf('pay'), stepOf('tell', { after: ['pay'], delay: 1_000 }));
@@ -56,6 +58,25 @@ describe('an at-most-once step that was interrupted, of a saga that compensates'
     const state = stateOf(resolveOpenEdit(compensating, once, 0, { step: 'pay', result: '1' }));
     expect(state?.steps.get('pay')).toMatchObject({ status: 'completed', result: '1' });
     expect(state?.status).toBe('compensating');
+  });
+});
+
+describe('resolve() of a compensation with a result', () => {
+  it.each([
+    ['that is next', { status: 'completed', attempts: 1 }, { status: 'compensating' }],
+    ['that failed', { status: 'compensation_failed' }, { status: 'stuck', heldPhase: 'compensating' }],
+    [
+      'that failed behind an optional step',
+      { status: 'compensation_failed' },
+      { status: 'stuck', heldPhase: 'running' },
+    ],
+  ] as const)('is refused for one %s: a compensation has no result', (_, pay, given) => {
+    const { state, ...saga } = sagaWith({ pay });
+    const compensating = { ...saga, state: { ...state, failure: { kind: 'cancelled' }, ...given } } as const;
+    const compensated = graphOf(stepOf('pay', { compensate: 'refund' }));
+    const resolve = (result?: string) => resolveEdit(compensating, compensated, 0, { step: 'pay', result });
+    expect(() => resolve('1')).toThrow(SagaValidationError);
+    expect(stateOf(resolve())?.steps.get('pay')?.status).toBe('compensated');
   });
 });
 

@@ -1,6 +1,6 @@
 import { leavesNothing, nodeOf, type SagaGraph, stepOfKey } from '../../definition/graph/saga-graph.js';
 import type { SerializedError } from '../../definition/types/saga-failure.js';
-import type { SagaStateError } from '../../errors.js';
+import { type SagaStateError, SagaValidationError } from '../../errors.js';
 import { decide } from '../../machine/decide.js';
 import { backsOff, isDropped, isLostAttempt } from '../../machine/predicates.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
@@ -68,6 +68,7 @@ export const resolveOpenEdit: OperatorEdit<WayOut & { result?: string }> = (
   if (!active && !open.includes(key))
     throw notInProgress('resolved', key, saga, [...attemptsOf(live), ...open]);
   const undoes = active ? status === 'compensating' : isUndone(live, key);
+  if (undoes) checkNoResult(key, result);
   const events: SagaEvent[] = undoes
     ? [{ type: 'compensation-completed', step: key }]
     : [{ type: 'step-completed', step: key, now, ...(result !== undefined && { result }) }];
@@ -77,6 +78,14 @@ export const resolveOpenEdit: OperatorEdit<WayOut & { result?: string }> = (
   if (!active) events.unshift({ type: began, step: key });
   return takenAway(saga, graph, now, live, { call: 'resolved', step: key, force }, events);
 };
+
+/** @throws SagaValidationError if a compensation is resolved with a result, which would be lost */
+export function checkNoResult(step: string, result: string | undefined): void {
+  if (result === undefined) return;
+  throw new SagaValidationError(
+    `resolve() marks the compensation of step '${step}' as done, and a compensation has no result. Remove { result }.`,
+  );
+}
 
 /** What backs off makes its next attempt at once. */
 export const retryNowEdit: OperatorEdit<{ step?: string }> = (saga, graph, now, { step }) => {

@@ -41,7 +41,7 @@ const step = (about: string): CallOption & { readonly operand: true } => ({
   required: true,
   about,
 });
-const RESULT: CallOption = { type: 'json', about: 'The result of the step.' };
+const RESULT: CallOption = { type: 'json', about: 'The result of the step; a compensation has none.' };
 const FORCE: CallOption = {
   type: 'flag',
   about: 'Whether to interrupt another at-most-once step in progress, whose outcome is unknown then.',

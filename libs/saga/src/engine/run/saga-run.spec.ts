@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SagaUnavailableError } from '../../errors.js';
 import { graphOf, sequenceOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
-import { INITIAL, PENDING } from '../../machine/saga-state.js';
+import { INITIAL, PENDING, type SagaState } from '../../machine/saga-state.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
 import { systemClock } from '../../shared/clock.js';
 import { SagaRun } from './saga-run.js';
@@ -65,6 +65,82 @@ test('a transactional step that ends after the run has given the saga back is ro
   goesOn.open();
   await rolledBack.passed;
   expect(written.map(({ release }) => release !== undefined)).toEqual([true]);
+});
+
+describe('a transaction whose commit is not acknowledged is not made again, if it has committed', () => {
+  const book = { transactional: true };
+  const undoing: SagaState = {
+    ...INITIAL,
+    status: 'compensating',
+    failure: { kind: 'cancelled' },
+    steps: new Map([['book', { ...PENDING, status: 'completed', attempts: 1 }]]),
+  };
+  test.each([
+    ['that of a step', book, INITIAL, 'book'],
+    ['that of a compensation', book, undoing, 'undo book'],
+    [
+      'that of a compensation which waits for its reply',
+      { ...book, compensationReply: { signal: 'refunded' } },
+      undoing,
+      'undo book',
+    ],
+  ])('%s', async (_, options, state, method) => {
+    const graph = sequenceOf(stepOf('book', options));
+    const written: Checkpoint[] = [];
+    const called: string[] = [];
+    const ports = portsTo(written);
+    let isLost = false;
+    const run = runOf({ ...SAGA, state }, graph, (name) => void called.push(name), {
+      ...ports,
+      transact: async (work) => {
+        written.push(await work(undefined as never));
+        if (isLost) return 'saved';
+        isLost = true;
+        throw Object.assign(new Error('the connection is lost'), { code: '08006' });
+      },
+      store: {
+        ...{ ...CALM, isOutage: () => true, isTransient: () => true },
+        edit: async () => ({ ...SAGA, state: written.at(-1)!.state, checkpoints: written.at(-1)!.number }),
+      },
+    });
+    await run.advance();
+    expect(called).toEqual([method]);
+    expect(written.map(({ number }) => number)).toEqual(written.map((_made, n) => n + 1));
+  });
+});
+
+test('a transactional step whose lease is not renewed before the process stops is left to the next worker', async () => {
+  const graph = sequenceOf(stepOf('book', { transactional: true }));
+  const written: Checkpoint[] = [];
+  const called: string[] = [];
+  const failed = gate();
+  let now = 0;
+  const ports = {
+    ...portsTo(written),
+    clock: { ...systemClock, monotonic: () => now },
+    transact: async () => {
+      // The database is gone, for longer than the lease.
+      now += 120_000;
+      run.drain();
+      failed.open();
+      throw Object.assign(new Error('the server is gone'), { code: '57P01' });
+    },
+    store: { ...CALM, isOutage: () => true, isTransient: () => true },
+  };
+  const run: SagaRun = runOf(SAGA, graph, (method) => void called.push(method), ports);
+  run.leasedAt = 0;
+  const ended = run.advance();
+  await failed.passed;
+  // The attempt looks for the lease once more.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  run.abortForShutdown();
+  expect(await ended).toEqual({ type: 'released', dueAt: 0 });
+  const next = runOf({ ...SAGA, state: written.at(-1)!.state }, graph, (method) => void called.push(method), {
+    ...portsTo(written),
+    transact: async (work) => (await work(undefined as never)) && 'saved',
+  });
+  expect(await next.advance()).toEqual({ type: 'settled' });
+  expect([called, next.state.status]).toEqual([['book'], 'completed']);
 });
 
 test('a run whose checkpoint is fenced off starts nothing more, and does not report the saga as settled', async () => {

@@ -83,7 +83,7 @@ test('a start whose answer was lost is not repeated once its saga has ended and 
   scene.beforeAnswerIsLost = async () => {
     worker.announceDue();
     await worker.waiters.wait(saga.id);
-    await scene.memory.cleanup('test', 0);
+    await scene.memory.cleanup.batch({ name: 'test', age: 0, most: 1, dryRun: false, alone: false });
   };
   expect(await starter.submit(saga)).toMatchObject({ created: true, leased: false });
   expect(await scene.memory.load({ id: saga.id })).toBeUndefined();

@@ -6,6 +6,8 @@ import { RecentSagas, type RecoveryBounds } from './recent-sagas.js';
 const CLAIM_GRACE = 3_000;
 /** A process that has something to put back asks the database after so long (ms) without an answer. Less than the grace. */
 const SILENCE = 1_500;
+/** A statement that was sent just now, such as that of the poll, is answered after so long (ms). It makes the question needless. */
+const ANSWER = 100;
 
 /**
  * Puts back what a failover has lost and this process still knows: what it has started and run lately. As long as that is in
@@ -65,9 +67,9 @@ export class Recovery {
   }
 
   private async looked(): Promise<void> {
-    const { store, storeClock, clock } = this.ports;
-    const silence = clock.monotonic() - Math.max(this.answeredAt, storeClock.answeredAt);
-    if (silence >= SILENCE) {
+    const { store, clock } = this.ports;
+    if (this.isSilent) await sleep(clock, ANSWER);
+    if (this.isSilent) {
       try {
         await store.revisions([]);
       } catch (error) {
@@ -78,6 +80,11 @@ export class Recovery {
     }
     await this.ready();
     this.recent.trim();
+  }
+
+  private get isSilent(): boolean {
+    const { storeClock, clock } = this.ports;
+    return clock.monotonic() - Math.max(this.answeredAt, storeClock.answeredAt) >= SILENCE;
   }
 
   /** From now on, transient errors are final. */

@@ -5,6 +5,7 @@ import { BULK_ACTIONS, type BulkAction } from '../../engine/ports/call-table.js'
 import { shown } from '../../shared/shown-value.js';
 import {
   SagaApprovalPendingError,
+  SagaCodecError,
   SagaNotFoundError,
   SagaShardUnavailableError,
   SagaStateError,
@@ -101,13 +102,11 @@ export async function bulkEdit(
   return outcome;
 }
 
-/** The error concerns a saga, or the sagas of one shard. */
-function isOfOne(error: unknown): error is SagaStateError | SagaNotFoundError | SagaShardUnavailableError {
-  return (
-    error instanceof SagaStateError ||
-    error instanceof SagaNotFoundError ||
-    error instanceof SagaShardUnavailableError
-  );
+/** Errors that concern a saga, or the sagas of one shard. */
+const OF_ONE = [SagaStateError, SagaNotFoundError, SagaCodecError, SagaShardUnavailableError];
+
+function isOfOne(error: unknown): error is InstanceType<(typeof OF_ONE)[number]> {
+  return OF_ONE.some((type) => error instanceof type);
 }
 
 async function findAll(find: FindSagas, filter: SagaFilter, limit: number) {

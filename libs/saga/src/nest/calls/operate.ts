@@ -8,6 +8,7 @@ import { awaitedBy } from '../../machine/sub-sagas.js';
 import type { ServiceRuntime } from '../assemble-engine.js';
 import type { OperatorOptions } from './operator-options.js';
 import { readCall } from './read-call.js';
+import { type UnknownStep, unknownStep, unknownStepError } from './unknown-steps.js';
 import { approvalPending, notFound, type SagaTarget, toTarget } from './saga-calls.js';
 
 /**
@@ -21,18 +22,24 @@ export async function operate(
   given: object | undefined,
   operands: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  const { engine, registry, options } = await runtime.ready();
+  const parts = await runtime.ready();
+  const { engine, registry, options } = parts;
   const read = readCall(action, operands, given, options);
   checkNamed(read);
   let call = read;
   let pending: number | undefined;
+  let unknown: UnknownStep | undefined;
   const edited = await engine.edit(toTarget(target, registry), (saga, graph, now) => {
     call = callOn(saga, graph, read);
-    const made = operated(saga, call, () => CALL_RULES[call.action].edit(saga, graph, now, call));
+    const made = operated(saga, call, () => {
+      unknown = unknownStep(saga, graph, read);
+      return unknown ? undefined : CALL_RULES[call.action].edit(saga, graph, now, call);
+    });
     pending = made.pending;
     return made.edit;
   });
   if (!edited) throw notFound(target);
+  if (unknown) throw await unknownStepError(parts, read, unknown);
   if (pending !== undefined) throw approvalPending(edited.id, call, pending);
   if (action === 'abort') await abortChildren(runtime, edited, call);
 }

@@ -12,8 +12,8 @@ import type { SagaRegistry } from '../discovery/saga.registry.js';
 import type { Type } from '@nestjs/common';
 import { type Duration, LONGEST_TIMER } from '../../definition/options/duration.js';
 import * as kind from '../../definition/options/kinds.js';
-import { optional, type OptionTable } from '../../definition/options/option-reader.js';
-import { readOptions } from '../../definition/options/read-options.js';
+import { optional, OptionReader, type OptionTable } from '../../definition/options/option-reader.js';
+import { readOptions, withoutProblems } from '../../definition/options/read-options.js';
 import type { SagaOutcome } from '../views/saga-snapshot.js';
 import { samePayload } from '../../engine/payload/payload.js';
 import { shown } from '../../shared/shown-value.js';
@@ -125,6 +125,7 @@ const TARGET = {
   saga: optional(kind.anything<Type | string>()),
   correlationId: optional(kind.anything<string>()),
 } satisfies OptionTable<Exclude<SagaTarget, string>>;
+const TARGETS = 'the id of a saga, which is a string, or { saga, correlationId }';
 const OUTCOME_OPTIONS = {
   timeout: optional(kind.duration({ longest: LONGEST_TIMER })),
 } satisfies OptionTable<OutcomeOptions>;
@@ -138,12 +139,13 @@ export function toTarget(target: SagaTarget, registry: Pick<SagaRegistry, 'nameO
     if (!isUuid(target)) throw notFound(target);
     return { id: target.toLowerCase() };
   }
-  const { saga, correlationId } = readOptions('SagaService', TARGET, target, 'target');
-  if (saga === undefined || typeof correlationId !== 'string') {
-    throw new SagaValidationError(
-      `target is ${shown(target)}; give a saga's id, or { saga, correlationId }.`,
-    );
-  }
+  const { saga, correlationId } = withoutProblems('SagaService', SagaValidationError, (report) => {
+    const reader = new OptionReader(report);
+    const read = reader.below(TARGET, target, 'target', TARGETS);
+    if (read && (read.saga === undefined || typeof read.correlationId !== 'string'))
+      reader.refuse(target, 'target', `give ${TARGETS}`);
+    return read as Exclude<SagaTarget, string>;
+  });
   const name = registry.nameOf(saga);
   if (!isKey(correlationId) || !isKey(name)) throw notFound({ saga: name, correlationId });
   return { name, correlationId };

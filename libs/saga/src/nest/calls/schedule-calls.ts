@@ -1,7 +1,10 @@
 import type { Type } from '@nestjs/common';
-import type { StoredSchedule } from '../../engine/ports/stored-schedule.js';
+import type { ScheduleEdit, StoredSchedule } from '../../engine/ports/stored-schedule.js';
 import type { ScheduledGraph } from '../../engine/schedule/schedule-ticker.js';
 import { SagaDefinitionError, SagaNotFoundError } from '../../errors.js';
+import type { EngineCalls } from '../../shards/engine-calls.js';
+import { suggestion } from '../../shared/nearest-name.js';
+import { shown } from '../../shared/shown-value.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
 
 /**
@@ -18,9 +21,22 @@ export function scheduledGraph(registry: SagaRegistry, saga: Type | string): Sch
 }
 
 /** @throws SagaNotFoundError if no process has run a schedule of this saga yet */
-export function knownSchedule(stored: StoredSchedule | undefined, name: string): StoredSchedule {
-  if (stored) return stored;
-  throw new SagaNotFoundError(
-    `No schedule of a saga named '${name}' exists. A schedule exists once a process with a worker that has it was started.`,
+export async function editKnownSchedule(
+  engine: Pick<EngineCalls, 'editSchedule' | 'allSchedules'>,
+  name: string,
+  change: (stored: StoredSchedule, now: number) => ScheduleEdit | undefined,
+): Promise<void> {
+  let isKnown = false;
+  await engine.editSchedule(name, (stored, now) => {
+    isKnown = stored !== undefined;
+    return stored && change(stored, now);
+  });
+  if (isKnown) return;
+  const names = (await engine.allSchedules()).map(({ saga }) => saga);
+  const hint = suggestion(
+    name,
+    names,
+    'A schedule exists once a process with a worker that has it was started.',
   );
+  throw new SagaNotFoundError(`There is no schedule of a saga named ${shown(name)}. ${hint}`);
 }

@@ -1,12 +1,13 @@
 import type { Type } from '@nestjs/common';
 import type { StepOfSaga } from '../../engine/ports/step-pause.js';
-import { SagaNotFoundError, SagaValidationError } from '../../errors.js';
-import { nearestName } from '../../shared/nearest-name.js';
+import { SagaNotFoundError } from '../../errors.js';
+import { suggestion } from '../../shared/nearest-name.js';
 import { shown } from '../../shared/shown-value.js';
 import type { ServiceParts } from '../assemble-engine.js';
 import * as kind from '../../definition/options/kinds.js';
 import { type OptionTable, withDefault } from '../../definition/options/option-reader.js';
 import { readOptions } from '../../definition/options/read-options.js';
+import { noSuchStep, versionsOf } from './unknown-steps.js';
 
 /** Options of `SagaOperations.pausedSteps()`. */
 export interface PausedStepsOptions {
@@ -38,26 +39,17 @@ export async function checkedStep(
   mayBeGone = false,
 ): Promise<StepOfSaga> {
   const name = parts.registry.nameOf(saga);
-  const steps = await stepsOf(parts, name);
+  const versions = await versionsOf(parts, name);
+  const steps = [...new Set(versions.flatMap((one) => one.steps))];
   const isPaused = async () =>
     (await parts.engine.stepPauses(0)).some((one) => one.saga === name && one.step === step);
-  if (steps?.includes(step) || (mayBeGone && (await isPaused()))) return { saga: name, step };
-  if (!steps)
+  if (steps.includes(step) || (mayBeGone && (await isPaused()))) return { saga: name, step };
+  if (versions.length === 0) {
+    const names = parts.registry.all.map(({ graph }) => graph.name);
+    const hint = suggestion(name, names, 'Start an application that has it first.');
     throw new SagaNotFoundError(
-      `${call}(): no application of this database has a saga named ${shown(name)}.`,
+      `${call}(): no application of this database has a saga named ${shown(name)}. ${hint}`,
     );
-  const like = typeof step === 'string' ? nearestName(step, steps) : undefined;
-  throw new SagaValidationError(
-    `${call}(): saga '${name}' has no step ${shown(step)}${like === undefined ? '.' : `; did you mean '${like}'?`} Its ` +
-      `steps: ${steps.join(', ')}.`,
-  );
-}
-
-/** The steps of all versions of a saga, here and in other applications. Undefined: it was never deployed. */
-async function stepsOf({ registry, graphs }: ServiceParts, name: string): Promise<string[] | undefined> {
-  const own = registry.all.filter(({ graph }) => graph.name === name);
-  const stored = typeof name === 'string' ? await graphs.stored([{ name }]) : [];
-  if (own.length + stored.length === 0) return undefined;
-  const names = own.flatMap(({ graph }) => [...graph.steps.keys()]);
-  return [...new Set([...names, ...stored.flatMap(({ graph }) => graph.steps.map((one) => one.name))])];
+  }
+  throw noSuchStep(call, `saga '${name}'`, step, steps);
 }

@@ -3,7 +3,7 @@ import { type SagaGraph, sagaLabel } from '../../definition/graph/saga-graph.js'
 import { shown } from '../../shared/shown-value.js';
 import { nearestName } from '../../shared/nearest-name.js';
 import { SagaMetadata } from '../../definition/decorators/saga-metadata.js';
-import { SagaDefinitionError } from '../../errors.js';
+import { SagaDefinitionError, SagaValidationError } from '../../errors.js';
 import { signalsOfGraph } from '../../definition/describe/graph-record.js';
 import { type LeaseLimit, leaseLimits } from '../../engine/ports/lease-limits.js';
 import { checkInput } from '../input/check-input.js';
@@ -101,11 +101,20 @@ export class SagaRegistry implements SagaDefinitions {
     return this.byType.has(type);
   }
 
+  /**
+   * Returns the saga of a class.
+   * @throws SagaDefinitionError if the class is no saga of this application
+   * @throws SagaValidationError if the value is no class
+   */
   ofType(type: Type): RegisteredSaga {
     const saga = this.byType.get(type);
     if (saga) return saga;
-    const name = typeof type === 'function' && typeof type.name === 'string' ? type.name : shown(type);
-    const decorated = typeof type === 'function' && SagaMetadata.sagaOf(type) !== undefined;
+    if (typeof type !== 'function') {
+      const cause = type === undefined ? ' A class is undefined while files import each other.' : '';
+      throw new SagaValidationError(`saga is ${shown(type)}; give the class or the name of a saga.${cause}`);
+    }
+    const name = typeof type.name === 'string' ? type.name : shown(type);
+    const decorated = SagaMetadata.sagaOf(type) !== undefined;
     throw new SagaDefinitionError(
       `${name} is not a saga of this application. ` +
         (decorated

@@ -5,10 +5,9 @@ import * as kind from '../../definition/options/kinds.js';
 import { optional, type OptionTable, withDefault } from '../../definition/options/option-reader.js';
 import { readOptions } from '../../definition/options/read-options.js';
 import { shown } from '../../shared/shown-value.js';
+import type { CleanupPlace, CleanupStore } from '../../engine/ports/cleanup-store.js';
 import type { EngineLog } from '../../engine/ports/engine-log.js';
 import { SagaValidationError } from '../../errors.js';
-import type { FinishedIndex } from '../../store/postgres/setup/finished-index.js';
-import type { CleanupPlace, PostgresCleanup } from '../../store/postgres/cleanup/postgres-cleanup.js';
 import { classOrName } from '../calls/call-kinds.js';
 import type { SagaPoller } from './saga.poller.js';
 import type { SagaRegistry } from '../discovery/saga.registry.js';
@@ -45,7 +44,7 @@ const AT_ONCE = 1_000;
 /** Milliseconds between two looks whether another process has made the index. */
 const INDEX_POLL = 100;
 /** Sagas that a call deletes, unless it says otherwise. */
-export const LIMIT = 10_000;
+export const CLEANUP_LIMIT = 10_000;
 const HIGHEST_LIMIT = 10_000_000;
 
 /** What is to be deleted, or looked at, yet. */
@@ -74,8 +73,7 @@ const once: Ask = (statement) => statement();
 /** Deletes sagas that have ended, when it is asked to, and by itself once their retention is over. */
 export class SagaCleanup extends Maintenance {
   constructor(
-    private readonly store: PostgresCleanup,
-    private readonly index: FinishedIndex,
+    private readonly store: CleanupStore,
     private readonly registry: SagaRegistry,
     poller: Pick<SagaPoller, 'start' | 'stop'>,
     log: EngineLog,
@@ -103,7 +101,7 @@ export class SagaCleanup extends Maintenance {
   async cleanup(given: CleanupOptions | undefined): Promise<CleanupResult> {
     const { limit, dryRun, ...which } = readCleanup(given, this.registry);
     const goesOn = async () => !this.signal.aborted;
-    const isReady = () => this.retrying(() => this.index.ensure(this.signal));
+    const isReady = () => this.retrying(() => this.store.ready(this.signal));
     while (!(await isReady()) && (await goesOn())) await sleep(INDEX_POLL);
     const tasks = await this.tasksOf(which);
     return this.delete(tasks, { limit, dryRun, alone: false, goesOn, ask: this.retrying });
@@ -112,7 +110,7 @@ export class SagaCleanup extends Maintenance {
   /** Deletes all that is old enough now, unless another process does. */
   protected async pass(): Promise<void> {
     try {
-      if (!(await this.index.ensure(this.signal))) return;
+      if (!(await this.store.ready(this.signal))) return;
       const ages = [...this.registry.retentions];
       const longest = Math.max(...ages.map(([, age]) => age));
       const tasks = ages.map(([name, age]) => ({ name, age: age < longest ? age : age + this.grace() }));
@@ -179,7 +177,7 @@ type Cleanup = ReturnType<typeof readCleanup>;
 const CLEANUP_OPTIONS = {
   olderThan: optional(kind.duration()),
   saga: optional(classOrName),
-  limit: withDefault(kind.count(1, HIGHEST_LIMIT), LIMIT),
+  limit: withDefault(kind.count(1, HIGHEST_LIMIT), CLEANUP_LIMIT),
   dryRun: withDefault(kind.flag, false),
 } satisfies OptionTable<CleanupOptions>;
 

@@ -48,7 +48,7 @@ export class SagaPartitions extends Maintenance {
     const is = this.partitioning?.partitions;
     if (is !== undefined && wanted !== undefined && is !== wanted) {
       throw new SagaConfigurationError(
-        `SagaModule.forRoot: partitions is '${wanted}', but the tables already have ${is} partitions, which cannot be changed. ` +
+        `SagaModule: partitions is '${wanted}', but the tables already have ${is} partitions, which cannot be changed. ` +
           `Give '${is}', or remove the option.`,
       );
     }

@@ -73,7 +73,7 @@ export async function connectShards(
  * @throws SagaConfigurationError if a database is another shard than the configuration says, or two shards have one
  * number or one place
  */
-export function checkShards(shards: readonly NamedRow[], owner = 'SagaModule.forRoot'): void {
+export function checkShards(shards: readonly NamedRow[], owner = 'SagaModule'): void {
   const named = new Map<number, string>();
   const placed = new Map<string, string>();
   for (const { name, row, place } of shards) {

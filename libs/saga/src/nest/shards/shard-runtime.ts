@@ -14,7 +14,8 @@ import {
   type ShardChange,
 } from '../../store/postgres/shards/postgres-shard-row.js';
 import type { ShardPlace } from '../application-database.js';
-import { answerPatience, DatabaseRuntime, preparedSql, type ProcessParts } from '../database-runtime.js';
+import { databaseRuntime, type DatabaseRuntime, preparedSql } from '../database-runtime.js';
+import { answerPatience, type ProcessParts } from '../engine-runtime.js';
 import { SagaLog } from '../saga-log.js';
 import type { NamedRow } from './register-shards.js';
 import { inTime } from '../../shared/in-time.js';
@@ -80,7 +81,7 @@ export class ShardRuntime {
     if (row.closed) return this.shard.close(row);
     await this.closing;
     const { number } = row;
-    this.runtime = await DatabaseRuntime.over(this.connection!.sql, this.shared, {
+    this.runtime = await databaseRuntime(this.connection!.sql, this.shared, {
       newId: () => idOnShard(newId(), number),
       schedules: this.schedules,
     });

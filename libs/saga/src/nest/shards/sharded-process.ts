@@ -1,14 +1,14 @@
 import { ShardedEngine } from '../../shards/sharded-engine.js';
 import type { Shard } from '../../shards/shard.js';
 import type { ShardPlace } from '../application-database.js';
-import type { ProcessParts } from '../database-runtime.js';
+import type { ProcessParts } from '../engine-runtime.js';
 import type { Running } from '../running.js';
 import { ApplicationShards } from './application-shards.js';
 import { ShardedRates } from './sharded-rates.js';
 import { ShardedRuntime } from './sharded-runtime.js';
 import type { GraphStore, StoredGraph } from '../../engine/ports/graph-store.js';
 import type { ShardRuntime } from './shard-runtime.js';
-import { LIMIT, type CleanupOptions, type CleanupResult } from '../maintenance/saga.cleanup.js';
+import { CLEANUP_LIMIT, type CleanupOptions, type CleanupResult } from '../maintenance/saga.cleanup.js';
 import type { ServiceParts } from '../assemble-engine.js';
 
 /**
@@ -67,7 +67,7 @@ class ShardedCleanup implements Pick<ServiceParts['cleanup'], 'cleanup'> {
         continue;
       }
       // Before anything is deleted, the call itself checks its options.
-      const left = deleted > 0 ? (options?.limit ?? LIMIT) - deleted : 1;
+      const left = deleted > 0 ? (options?.limit ?? CLEANUP_LIMIT) - deleted : 1;
       const { cleanup } = opened.parts;
       const result =
         left > 0

@@ -1,7 +1,8 @@
 import type { SagaEngine } from '../../engine/saga-engine.js';
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import type { ShardPlace } from '../application-database.js';
-import type { DatabaseRuntime, ProcessParts } from '../database-runtime.js';
+import type { DatabaseRuntime } from '../database-runtime.js';
+import type { ProcessParts } from '../engine-runtime.js';
 import { connectShards } from './register-shards.js';
 import { ShardRuntime } from './shard-runtime.js';
 

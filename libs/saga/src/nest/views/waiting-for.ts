@@ -19,7 +19,7 @@ import { holdPaused } from '../../machine/hold-paused.js';
 import type { StoredStepPause } from '../../engine/ports/step-pause.js';
 import { permanentlyFailed } from '../../engine/operate/operator-edits.js';
 import { approvalsOf } from '../../engine/operate/approvals.js';
-import { awaitedBy } from '../../machine/sub-sagas.js';
+import { type Awaited, awaitedBy } from '../../machine/sub-sagas.js';
 
 /** What a saga waits for. */
 export type WaitingFor =
@@ -39,8 +39,13 @@ export type WaitingFor =
   | { readonly kind: 'version'; readonly saga: string; readonly version: number; readonly since: Date }
   /** The semantic lock belongs to another saga: `holder` has it, or is next in line for it. */
   | { readonly kind: 'lock'; readonly key: string; readonly holder: string }
-  /** The saga that this step started has not ended. */
-  | { readonly kind: 'sub-saga'; readonly step: string; readonly id: string }
+  /** The saga that this step started has not ended. With `during`, it was asked to compensate what it had completed. */
+  | {
+      readonly kind: 'sub-saga';
+      readonly step: string;
+      readonly id: string;
+      readonly during?: 'compensation';
+    }
   /** The handler of this remote step runs, or waits for something itself: `get(id)` shows for what. */
   | ({ readonly kind: 'remote-step' } & RemoteHandlerRef)
   /**
@@ -104,17 +109,23 @@ export interface RemoteHandlerRef {
   readonly version: number;
   /** The id of the saga in which the handler runs. */
   readonly id: string;
+  /** The handler was asked to compensate what it had completed. */
+  readonly during?: 'compensation';
 }
 
 export function toDate(ms: number | undefined): Date | undefined {
   return ms === undefined ? undefined : new Date(ms);
+}
+/** A step that waits for another saga, as a snapshot shows it. */
+function refOf({ step, id, isUndoing }: Awaited) {
+  return { step, id, ...(isUndoing && { during: 'compensation' as const }) };
 }
 /** The remote step for whose handler the saga waits. The handler runs (`remote-step`), or is to be run. */
 function handlerAwaitedBy({ state }: StoredSaga, { remote, now }: SnapshotContext): WaitingFor | undefined {
   const [awaited] = awaitedBy(state);
   if (!awaited || !remote) return undefined;
   const { id, name, version, dueAt } = remote.saga;
-  const asked = { step: awaited.step, handler: handlerOf(name)!, version, id };
+  const asked = { ...refOf(awaited), handler: handlerOf(name)!, version, id };
   // Also of one whose lease ran out.
   return dueAt !== undefined && dueAt <= now
     ? { kind: 'handler', ...asked, since: new Date(dueAt), deployed: remote.deployed }
@@ -255,7 +266,7 @@ export const WAITS = {
     ...{ kind: 'sub-saga', storedIn: 'step.progress.child', endedBy: 'saga', rests: true },
     find: ({ state }, { remote }) => {
       const [awaited] = awaitedBy(state);
-      return awaited && !remote ? { kind: 'sub-saga', ...awaited } : undefined;
+      return awaited && !remote ? { kind: 'sub-saga', ...refOf(awaited) } : undefined;
     },
   },
   'remote step': {
@@ -375,9 +386,10 @@ const SENTENCES: {
     return say`its turn${ofKey(key)}, since ${{ time }}: ${String(limit)} sagas of its ${key === undefined ? 'name' : 'key'} are running, which is its limit`;
   },
   lock: ({ key, holder }) => say`the lock '${key}', which saga ${{ saga: holder }} holds`,
-  'sub-saga': ({ id, step }) => say`saga ${{ saga: id }}, which step '${step}' started`,
-  'remote-step': ({ handler, step, id }) =>
-    say`handler '${handler}' of step '${step}', which is running (saga ${{ saga: id }})`,
+  'sub-saga': ({ id, step, during }) =>
+    say`saga ${{ saga: id }}, which step '${step}' started${compensates(during)}`,
+  'remote-step': ({ handler, step, id, during }) =>
+    say`handler '${handler}' of step '${step}', which is running${compensates(during)} (saga ${{ saga: id }})`,
   handler: ({ handler, step, since: time, deployed }) =>
     say`a worker with handler '${handler}' for step '${step}', since ${{ time }}: ${handlerIs(deployed)}`,
   signal: ({ signal, during, step, until: time }) =>
@@ -432,6 +444,10 @@ function slotOf({ key, limit, since: time }: WaitingFor & { kind: 'limit' }, ste
 
 function ofKey(key: string | undefined): string {
   return key === undefined ? '' : ` for '${oneLine(key)}'`;
+}
+
+function compensates(during: 'compensation' | undefined): string {
+  return during === undefined ? '' : ' and which compensates';
 }
 
 function handlerIs(deployed: boolean): string {

@@ -1,4 +1,5 @@
 import type { SagaStore } from '../../engine/ports/saga-store.js';
+import type { StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { SagaState } from '../../machine/saga-state.js';
 import {
   checkpointOf,
@@ -151,7 +152,8 @@ describe.each([
     const saga = await held(foreign(inner));
     await coded(inner).edit({ id: saga.id }, () => ({ requestCancel: { reason: SECRET } }));
     const { cancelled } = await foreign(inner).renew([saga], WORKER);
-    expect(cancelled).toEqual([{ id: saga.id, reason: expect.stringMatching(/^saga:coded:/) }]);
+    // Its reason would be passed to compensations.
+    expect(cancelled).toEqual([{ id: saga.id }]);
     expect((await coded(inner).renew([saga], WORKER)).cancelled).toEqual([{ id: saga.id, reason: SECRET }]);
   });
 });
@@ -194,6 +196,38 @@ describe('a process without a codec', () => {
     }));
     expect((await store.watch([id])).map((saga) => saga.id)).toEqual([id]);
     expect((await loaded(coded(inner), id)).state).toEqual({ ...FULL, status: 'aborted' });
+  });
+
+  test('cannot read, and so not move, what is encoded and belongs elsewhere: signals, and what operators gave', async () => {
+    const inner = new MemorySagaStore();
+    const { id } = await full(coded(inner));
+    await coded(inner).edit({ id }, () => ({
+      proposal: true,
+      operation: {
+        ...({ action: 'resolve', from: 'stuck', proposed: true } as const),
+        ...{ id, by: 'ann', step: 'charge', revision: 1, reason: SECRET, given: JSON.stringify(SECRET) },
+      },
+    }));
+    const message = expect.stringMatching(/is encoded, but this process has no codec\. Make the call in/);
+    const reading = async (read: (saga: StoredSaga) => unknown) =>
+      plain(inner).edit({ id }, (saga) => void read(saga));
+    for (const read of [
+      ({ signals }: StoredSaga) => signals![0]!.payload,
+      ({ operations }: StoredSaga) => operations![0]!.reason,
+      ({ operations }: StoredSaga) => ({ ...operations![0]! }),
+    ])
+      await expect(reading(read)).rejects.toMatchObject({ code: 'SAGA_CODEC', sagaId: id, message });
+    await reading(({ signals, operations }) => {
+      expect([signals![0]!.name, operations![0]!.by]).toEqual(['reply', 'ann']);
+    });
+  });
+
+  test('does not give the reason of a cancellation, which it cannot decode, to its worker', async () => {
+    const inner = new MemorySagaStore();
+    const { id } = await held(plain(inner));
+    await coded(inner).edit({ id }, () => ({ requestCancel: { reason: SECRET } }));
+    expect((await loaded(plain(inner), id)).cancelRequested).toEqual({});
+    expect((await loaded(coded(inner), id)).cancelRequested).toEqual({ reason: SECRET });
   });
 });
 

@@ -4,13 +4,14 @@ import type { StepOfSaga, StepPauseStore, WhoAndWhy } from '../../engine/ports/s
 import type { HeldLease, StoredSaga } from '../../engine/ports/stored-saga.js';
 import type { StoredSchedule } from '../../engine/ports/stored-schedule.js';
 import { SagaCodecError } from '../../errors.js';
-import { AS_IT_IS, Coder } from './coder.js';
+import { AS_IT_IS, Coder, isCoded } from './coder.js';
 import { convertCheckpoint, convertEdit, convertInTurns, convertSaga } from './convert-saga.js';
 import {
   convertCancelled,
   convertLease,
   convertNewSaga,
   convertOperation,
+  convertReason,
   convertSchedule,
   convertSignal,
   convertStepPause,
@@ -31,6 +32,23 @@ export function codedSagaStore(store: SagaStore, codec: PayloadCodec | undefined
   const { encoding, decoding } = new Coder(codec);
   // For those who only look, and for edits.
   const [reading, editing] = codec ? [decoding, encoding] : [AS_IT_IS, AS_IT_IS];
+  /** Without a codec, an edit keeps what is encoded in its place. It can neither read nor move it. */
+  const readForEdit = (stored: StoredSaga): StoredSaga => {
+    if (codec) return convertSaga(stored, decoding);
+    const { id: sagaId, signals, operations } = stored;
+    const decoded = <T extends object>(value: T, decode: () => T) => refusingCoded(value, decode, sagaId);
+    return {
+      ...stored,
+      signals: signals?.map((one) => decoded(one, () => convertSignal(one, decoding))),
+      operations: operations?.map((one) => decoded(one, () => convertOperation(one, decoding, { sagaId }))),
+    };
+  };
+  /** The cancellation counts even if this process cannot decode its reason, which the history has. */
+  const withReadableReason = (saga: StoredSaga): StoredSaga => {
+    const { id: sagaId, cancelRequested: asked } = saga;
+    if (codec || !asked) return saga;
+    return { ...saga, cancelRequested: orElse({}, () => convertReason(asked, decoding, { sagaId })) };
+  };
 
   const readStart = (result: StartResult): StartResult => {
     if (result.created || result.existing?.input === undefined) return result;
@@ -60,7 +78,7 @@ export function codedSagaStore(store: SagaStore, codec: PayloadCodec | undefined
     }
   };
   const readSchedule = (schedule: StoredSchedule): StoredSchedule =>
-    orAsStored(schedule, () => convertSchedule(schedule, reading));
+    orElse(schedule, () => convertSchedule(schedule, reading));
   /** As far as it can be decoded here: the action counts even if this process cannot decode its reason. */
   const readOperation = (done: StoredOperation, sagaId: string): StoredOperation => {
     const read = (operation: StoredOperation) => convertOperation(operation, reading, { sagaId });
@@ -68,7 +86,7 @@ export function codedSagaStore(store: SagaStore, codec: PayloadCodec | undefined
       return read(done);
     } catch {
       const { given: _, ...told } = done;
-      return orAsStored(told, () => read(told));
+      return orElse(told, () => read(told));
     }
   };
 
@@ -129,20 +147,19 @@ export function codedSagaStore(store: SagaStore, codec: PayloadCodec | undefined
       const result = await store.renew(leases.map(withEncodedReports), lease);
       if (result.cancelled.length === 0) return result;
       const cancelled = result.cancelled.map((asked) =>
-        // The cancellation counts even if this process cannot decode its reason.
-        orAsStored(asked, () => convertCancelled(asked, reading, { sagaId: asked.id })),
+        orElse({ id: asked.id }, () => convertCancelled(asked, decoding, { sagaId: asked.id })),
       );
       return { ...result, cancelled };
     },
 
     async load(target) {
       const saga = await store.load(target);
-      return saga && convertInTurns(saga, reading);
+      return saga && convertInTurns(withReadableReason(saga), reading);
     },
 
     // A list is shown, whatever is in it.
     find: async (filter) =>
-      (await store.find(filter)).map((row) => orAsStored(row, () => convertSummary(row, reading))),
+      (await store.find(filter)).map((row) => orElse(row, () => convertSummary(row, reading))),
 
     tasks: async (filter) =>
       (await store.tasks(filter)).map((task) => ({
@@ -152,7 +169,7 @@ export function codedSagaStore(store: SagaStore, codec: PayloadCodec | undefined
 
     async edit(target, change) {
       const edited = await store.edit(target, (stored, now) => {
-        const read = convertSaga(stored, reading);
+        const read = readForEdit(stored);
         const edit = change(read, now);
         return edit && convertEdit(edit, { read, stored }, editing);
       });
@@ -195,7 +212,7 @@ export function codedSagaStore(store: SagaStore, codec: PayloadCodec | undefined
         all: async (resumed) => {
           const found = await pauses.all(resumed);
           // A step is paused even if this process cannot decode why.
-          const read = found.pauses.map((pause) => orAsStored(pause, () => convertStepPause(pause, reading)));
+          const read = found.pauses.map((pause) => orElse(pause, () => convertStepPause(pause, reading)));
           return { ...found, pauses: read };
         },
         pause: (step, who) => pauses.pause(step, encoded(who, step)),
@@ -238,13 +255,33 @@ function forwarded<Name extends Method>(store: SagaStore, ...names: readonly Nam
   return Object.fromEntries(entries) as Pick<SagaStore, Name>;
 }
 
-/** What cannot be decoded here is shown as it is stored. */
-function orAsStored<T>(stored: T, read: () => T): T {
+/** Returns what can be decoded here, or else something instead: what is shown is shown as it is stored. */
+function orElse<T>(instead: T, read: () => T): T {
   try {
     return read();
   } catch {
-    return stored;
+    return instead;
   }
+}
+
+/**
+ * Returns a value whose encoded fields cannot be read.
+ * @param decode throws for them, because there is no codec
+ */
+function refusingCoded<T extends object>(value: T, decode: () => T, sagaId: string): T {
+  return new Proxy(value, {
+    get(of, name) {
+      const field: unknown = Reflect.get(of, name);
+      if (!isCoded(field, true)) return field;
+      try {
+        return Reflect.get(decode(), name) as unknown;
+      } catch (error) {
+        const { message, keyId } = asCodecError(error);
+        const how = `${message} Make the call in a process that has it.`;
+        throw new SagaCodecError(how, sagaId, keyId, { cause: error });
+      }
+    },
+  });
 }
 
 function asCodecError(error: unknown): SagaCodecError {

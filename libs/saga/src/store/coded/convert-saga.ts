@@ -86,7 +86,7 @@ export function convertEdit(given: Edit, saga: EditedSaga, by: Conversion): Edit
 
 /** The other steps are the same, in their stored form. */
 function withStored(state: SagaState, { read, stored }: EditedSaga, changes: readonly string[]): SagaState {
-  if (read === stored) return state;
+  if (read.state === stored.state) return state;
   const isChanged = new Set(changes);
   const steps = new Map(state.steps);
   for (const key of steps.keys()) if (!isChanged.has(key)) steps.set(key, stored.state.steps.get(key)!);

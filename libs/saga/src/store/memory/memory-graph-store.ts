@@ -16,24 +16,38 @@ import { isTerminal } from '../../machine/saga-state.js';
 import { type MemoryRow, sagaOfRow } from './memory-row.js';
 import { storedCopy } from './stored-copy.js';
 
+/** All that is kept of graphs. */
+export interface MemoryGraphs {
+  readonly graphs: readonly StoredGraph[];
+  /** The revisions after which the next graph may differ. */
+  readonly accepted: ReadonlyMap<string, true>;
+  /** The turns at moving instances, by version. */
+  readonly turns: ReadonlyMap<string, UpgradeTurn & { readonly dueAt: number; readonly taken: boolean }>;
+}
+
 /** The graphs beside the sagas of a MemorySagaStore. */
 export class MemoryGraphStore implements GraphStore {
-  private graphs: readonly StoredGraph[] = [];
-  /** The versions whose next graph may differ. */
-  private readonly accepted = new Set<string>();
+  private graphs: readonly StoredGraph[];
+  private readonly accepted: Map<string, true>;
+  private readonly turns: Map<string, UpgradeTurn & { readonly dueAt: number; readonly taken: boolean }>;
   /** The end of the last one's turn. */
   private turn: Promise<unknown> = Promise.resolve();
-
-  /** The turns at moving instances, by version. */
-  private readonly turns = new Map<
-    string,
-    UpgradeTurn & { readonly dueAt: number; readonly taken: boolean }
-  >();
 
   constructor(
     private readonly rows: ReadonlyMap<string, MemoryRow>,
     private readonly now: () => number,
-  ) {}
+    { graphs, accepted, turns }: MemoryGraphs = { graphs: [], accepted: new Map(), turns: new Map() },
+  ) {
+    this.graphs = graphs;
+    this.accepted = new Map(accepted);
+    this.turns = new Map(turns);
+  }
+
+  /** All that it keeps, as it is now. */
+  get all(): MemoryGraphs {
+    const { graphs, accepted, turns } = this;
+    return { graphs, accepted, turns };
+  }
 
   async stored(sagas: readonly SagaVersions[]): Promise<StoredGraph[]> {
     const isOne = (graph: StoredGraph) =>
@@ -109,7 +123,7 @@ export class MemoryGraphStore implements GraphStore {
       ...this.reader(),
       accept: async (saga) => {
         const newest = this.newestOf(saga);
-        if (newest) this.accepted.add(revisionOf(newest));
+        if (newest) this.accepted.set(revisionOf(newest), true);
         return newest !== undefined;
       },
       isAccepted: async (saga) => {

@@ -12,13 +12,16 @@ import { isInProgress } from '../../machine/saga-state.js';
 
 /** Pauses of steps, the oldest first. */
 export class MemoryPauses implements StepPauseStore {
-  private pauses: readonly StoredStepPause[] = [];
-
   constructor(
     private readonly rows: ReadonlyMap<string, MemoryRow>,
     private readonly wakeup: MemoryWakeup,
     private readonly now: () => number,
+    private pauses: readonly StoredStepPause[] = [],
   ) {}
+
+  get stored(): readonly StoredStepPause[] {
+    return this.pauses;
+  }
 
   async all(resumed: number): ReturnType<StepPauseStore['all']> {
     const over = this.pauses.filter(({ isOver }) => isOver).reverse();

@@ -51,20 +51,19 @@ export class MemoryRows {
     return own?.saga.name === target.name && own.saga.correlationId === undefined ? own : undefined;
   }
 
-  /** Deletes the sagas of a name that ended at this time or before, with those that they started, if all of these have ended. */
-  cleanUp(name: string, endedUntil: number): void {
-    for (const root of [...this.among(new Set([name]))]) {
-      if (root.saga.parent || (root.saga.finishedAt ?? Infinity) > endedUntil) continue;
-      const family = this.familyOf(root);
-      if (!family.every(({ saga }) => saga.finishedAt !== undefined)) continue;
-      for (const row of family) {
-        this.remove(row);
-        this.deleted.add(row.saga.id);
-      }
-    }
+  /** Deletes a saga that has ended. It stays known that it was there. */
+  delete(row: MemoryRow): void {
+    this.remove(row);
+    this.deleted.add(row.saga.id);
   }
 
-  private familyOf(row: MemoryRow): MemoryRow[] {
+  /** The names of all sagas that are here. */
+  get names(): string[] {
+    return [...this.byName.keys()].sort();
+  }
+
+  /** A saga with those that it started, and theirs. */
+  familyOf(row: MemoryRow): MemoryRow[] {
     const children = [...this.byId.values()].filter(({ saga }) => saga.parent?.id === row.saga.id);
     return [row, ...children.flatMap((child) => this.familyOf(child))];
   }

@@ -55,9 +55,11 @@ import { MemoryFamilies } from './memory-families.js';
 import { MemoryGraphStore } from './memory-graph-store.js';
 import { MemoryLockQueues } from './memory-lock-queues.js';
 import { MemoryClaims } from './memory-claims.js';
+import { MemoryCleanup } from './memory-cleanup.js';
 import { renewLeases } from './memory-leases.js';
 import { MemorySchedules } from './memory-schedules.js';
 import { fenceLost, prepareRow, revisionsOf } from './memory-put-back.js';
+import type { StoredStepPause } from '../../engine/ports/step-pause.js';
 import { MemoryPauses } from './memory-pauses.js';
 import { MemoryRates } from './memory-rates.js';
 import { MemorySlots } from './memory-slots.js';
@@ -72,6 +74,10 @@ export interface MemorySagaStoreOptions {
   readonly wakeup?: MemoryWakeup;
   /** What transactional steps are given as `ctx.manager`; default: undefined. */
   readonly manager?: EntityManager;
+  /** The sagas that it has from the start, which it changes; default: none. */
+  readonly rows?: Iterable<MemoryRow>;
+  /** The pauses of steps that it has from the start; default: none. */
+  readonly pauses?: readonly StoredStepPause[];
 }
 
 /** Takes no lease. */
@@ -96,6 +102,7 @@ export class MemorySagaStore implements SagaStore {
     this.wakeup.announceDue(),
   );
   readonly pauses: MemoryPauses;
+  readonly cleanup = new MemoryCleanup(this.index, () => this.now());
   private readonly slots = new MemorySlots();
   readonly stepSlots = new MemoryStepSlots(
     this.rows,
@@ -109,8 +116,14 @@ export class MemorySagaStore implements SagaStore {
   constructor(private readonly options: MemorySagaStoreOptions = {}) {
     this.now = options.now ?? (() => Date.now());
     this.wakeup = options.wakeup ?? new MemoryWakeup();
-    this.pauses = new MemoryPauses(this.rows, this.wakeup, this.now);
+    this.pauses = new MemoryPauses(this.rows, this.wakeup, this.now, options.pauses);
     this.claims = new MemoryClaims(this.index, this.slots, this.lockQueues, this.wakeup);
+    for (const row of options.rows ?? []) this.index.add(row);
+  }
+
+  /** All its sagas, as they are now. */
+  get all(): Iterable<MemoryRow> {
+    return this.rows.values();
   }
 
   async start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
@@ -258,11 +271,6 @@ export class MemorySagaStore implements SagaStore {
     return revisionsOf(this.index, ids);
   }
 
-  /** Deletes the sagas of a name that ended at least so many milliseconds ago, with those that they started. */
-  async cleanup(name: string, age: number): Promise<void> {
-    this.index.cleanUp(name, this.now() - age);
-  }
-
   async changes(watched: readonly SeenSaga[]): Promise<SagaChange[]> {
     return changesOf(this.rows, watched, (row) => this.toLoaded(row));
   }
@@ -392,7 +400,7 @@ export class MemorySagaStore implements SagaStore {
   }
 
   /** Lets a saga look at what it waits for, now or once it is given back. */
-  private wake(id: string, now: number): void {
+  wake(id: string, now: number): void {
     const row = this.rows.get(id);
     if (!row) return;
     row.woken = true;

@@ -1975,10 +1975,10 @@ BEGIN
         ORDER BY h.seq LIMIT 1000) b) w
       WHERE o.id = w.id AND NOT w.waits;
       UPDATE saga.outbox o SET retry_at = now()
-      FROM (SELECT b.id, b.dead_at FROM saga.outbox b
+      FROM (SELECT b.id, b.dead_at, b.retry_at FROM saga.outbox b
         WHERE b.held AND b.lane = due.lane AND b.aggregatetype = due.topic AND b.aggregateid = due.key
         ORDER BY b.seq LIMIT 1) w
-      WHERE o.id = w.id AND w.dead_at IS NULL;
+      WHERE o.id = w.id AND w.dead_at IS NULL AND w.retry_at IS NULL;
       changed := changed || due.lane;
     END IF;
   END LOOP;
@@ -2094,7 +2094,7 @@ END $function$` as string,
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
-  gone record;
+  line record;
   mine smallint[];
 BEGIN
   SELECT array_agg(p.lane) FILTER (WHERE p.mine) INTO mine FROM (
@@ -2102,17 +2102,17 @@ BEGIN
     JOIN saga.outbox_lane l ON l.lane = w.lane
     ORDER BY l.lane FOR UPDATE OF l) p;
 
-  FOR gone IN
+  FOR line IN
     WITH deleted AS (
       DELETE FROM saga.outbox o USING unnest($1) AS w(id) WHERE o.id = w.id
-      RETURNING o.lane, o.aggregatetype AS topic, o.aggregateid AS key, o.attempts)
-    SELECT d.lane, d.topic, d.key FROM deleted d WHERE d.attempts > 0
+      RETURNING o.lane, o.aggregatetype AS topic, o.aggregateid AS key, o.attempts, o.held)
+    SELECT d.lane, d.topic, d.key FROM deleted d WHERE d.attempts > 0 OR d.held
   LOOP
     UPDATE saga.outbox o SET retry_at = now()
-      FROM (SELECT b.id, b.dead_at FROM saga.outbox b
-        WHERE b.held AND b.lane = gone.lane AND b.aggregatetype = gone.topic AND b.aggregateid = gone.key
+      FROM (SELECT b.id, b.dead_at, b.retry_at FROM saga.outbox b
+        WHERE b.held AND b.lane = line.lane AND b.aggregatetype = line.topic AND b.aggregateid = line.key
         ORDER BY b.seq LIMIT 1) w
-      WHERE o.id = w.id AND w.dead_at IS NULL;
+      WHERE o.id = w.id AND w.dead_at IS NULL AND w.retry_at IS NULL;
   END LOOP;
 
   UPDATE saga.outbox o SET
@@ -2121,7 +2121,18 @@ BEGIN
     dead_at = CASE WHEN w.delay IS NULL THEN now() END
   FROM unnest($2, $3, $4, $5) AS w(id, error, attempts, delay)
   WHERE o.id = w.id AND o.lane = ANY(mine);
-  UPDATE saga.outbox o SET held = true FROM unnest($6) AS w(id) WHERE o.id = w.id AND o.lane = ANY(mine);
+  FOR line IN
+    WITH behind AS (
+      UPDATE saga.outbox o SET held = true FROM unnest($6) AS w(id) WHERE o.id = w.id AND o.lane = ANY(mine)
+      RETURNING o.lane, o.aggregatetype AS topic, o.aggregateid AS key)
+    SELECT DISTINCT b.lane, b.topic, b.key FROM behind b
+  LOOP
+    UPDATE saga.outbox o SET retry_at = now()
+      FROM (SELECT b.id, b.dead_at, b.retry_at FROM saga.outbox b
+        WHERE b.held AND b.lane = line.lane AND b.aggregatetype = line.topic AND b.aggregateid = line.key
+        ORDER BY b.seq LIMIT 1) w
+      WHERE o.id = w.id AND w.dead_at IS NULL AND w.retry_at IS NULL;
+  END LOOP;
 
   UPDATE saga.outbox_lane l SET
     leased_by = NULL, leased_until = '-infinity', read_to = CASE WHEN w.rest THEN 0 ELSE l.read_to END,
@@ -2180,10 +2191,10 @@ BEGIN
   LOOP
     changed := changed + 1;
     UPDATE saga.outbox o SET retry_at = now()
-      FROM (SELECT b.id, b.dead_at FROM saga.outbox b
+      FROM (SELECT b.id, b.dead_at, b.retry_at FROM saga.outbox b
         WHERE b.held AND b.lane = gone.lane AND b.aggregatetype = gone.topic AND b.aggregateid = gone.key
         ORDER BY b.seq LIMIT 1) w
-      WHERE o.id = w.id AND w.dead_at IS NULL;
+      WHERE o.id = w.id AND w.dead_at IS NULL AND w.retry_at IS NULL;
   END LOOP;
   RETURN changed;
 END $function$` as string,

@@ -1,31 +1,10 @@
+import type {
+  CleanedBatch,
+  CleanupBatch,
+  CleanupPlace,
+  CleanupStore,
+} from '../../../engine/ports/cleanup-store.js';
 import type { Sql } from '../connection/sql.js';
-
-export interface CleanupBatch {
-  /** The name of the sagas. */
-  readonly name: string;
-  /** Milliseconds since they ended, at least. */
-  readonly age: number;
-  /** How many at most, not counting those that others started. */
-  readonly most: number;
-  /** Where the batch before ended; undefined: from the oldest on. */
-  readonly after?: CleanupPlace;
-  /** Counts, and deletes nothing. */
-  readonly dryRun: boolean;
-  /** Only if no other process runs it. */
-  readonly alone: boolean;
-}
-
-export interface CleanupPlace {
-  readonly at: string;
-  readonly id: string;
-}
-
-export interface CleanedBatch {
-  /** Deleted, or counted: sagas with those that they started. */
-  readonly gone: number;
-  /** Where the next batch begins; undefined: there is none, as far as is known now. */
-  readonly next?: CleanupPlace;
-}
 
 interface CleanedRow {
   readonly looked: number;
@@ -37,7 +16,7 @@ interface CleanedRow {
 const FIRST: CleanupPlace = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
 /** The deletion of sagas that have ended: see functions/cleanup.sql. */
-export class PostgresCleanup {
+export class PostgresCleanup implements Omit<CleanupStore, 'ready'> {
   constructor(
     private readonly sql: Sql,
     private readonly schema: string,

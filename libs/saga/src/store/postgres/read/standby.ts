@@ -65,7 +65,7 @@ export class Standby {
     const primary = await clusterOf(this.primary);
     if (own.cluster === primary.cluster && own.name === primary.name) return;
     throw new SagaConfigurationError(
-      `SagaModule.forRoot: readFrom leads to the database '${own.name}' of the server ${own.cluster}, but the sagas are in ` +
+      `SagaModule: readFrom leads to the database '${own.name}' of the server ${own.cluster}, but the sagas are in ` +
         `'${primary.name}' of ${primary.cluster}. Give a streaming standby of the sagas' server, with the same database.`,
     );
   }
@@ -107,7 +107,7 @@ async function clusterOf(sql: Sql): Promise<Cluster> {
 
 function unreadable(error: Error): SagaConfigurationError {
   return new SagaConfigurationError(
-    `SagaModule.forRoot: readFrom cannot be read: ${error.message} Give a streaming standby of the sagas' server.`,
+    `SagaModule: readFrom cannot be read: ${error.message} Give a streaming standby of the sagas' server.`,
     { cause: error },
   );
 }

@@ -10,7 +10,8 @@
 --
 -- Only the holder of a lane's lease lets held messages go or reads the others. Operators only change times. A
 -- transaction that deletes a message that others may wait behind locks its lane first: no page can hold a message
--- behind one that is gone, with nothing left to let it go.
+-- behind one that is gone, with nothing left to let it go. A relay that has lost its lane deletes what it has sent, also if
+-- it failed for the holder, before or after that holds others behind it: the first of them is due then.
 --
 -- A lane whose `may_hold` is false has no held message, so the messages of its pages are not looked up. A settlement sets
 -- it, and a read from the beginning of the lane clears it if nothing is held.
@@ -26,12 +27,12 @@
 \set LET_GO_AT_ONCE 1000
 
 -- fragment: FIRST_IS_DUE(of)
--- Makes the first held message of a topic and key due, unless it is dead: then an operator decides.
+-- Makes the first held message of a topic and key due, unless it has a time of its own, or is dead: then an operator decides.
 UPDATE saga.outbox o SET retry_at = now()
-      FROM (SELECT b.id, b.dead_at FROM saga.outbox b
+      FROM (SELECT b.id, b.dead_at, b.retry_at FROM saga.outbox b
         WHERE b.held AND b.lane = :of.lane AND b.aggregatetype = :of.topic AND b.aggregateid = :of.key
         ORDER BY b.seq LIMIT 1) w
-      WHERE o.id = w.id AND w.dead_at IS NULL;
+      WHERE o.id = w.id AND w.dead_at IS NULL AND w.retry_at IS NULL;
 
 -- name: outbox_let_go
 -- Releases the messages of these lanes that are due again, and those that wait behind them up to the
@@ -171,7 +172,7 @@ CREATE OR REPLACE FUNCTION saga.outbox_settle(uuid[], uuid[], text[], int[], flo
   smallint[], bigint[], boolean[]) RETURNS void LANGUAGE plpgsql
 :PINNED AS $function$
 DECLARE
-  gone record;
+  line record;
   mine smallint[];
 BEGIN
   SELECT array_agg(p.lane) FILTER (WHERE p.mine) INTO mine FROM (
@@ -179,13 +180,13 @@ BEGIN
     JOIN saga.outbox_lane l ON l.lane = w.lane
     ORDER BY l.lane FOR UPDATE OF l) p;
 
-  FOR gone IN
+  FOR line IN
     WITH deleted AS (
       DELETE FROM saga.outbox o USING unnest($1) AS w(id) WHERE o.id = w.id
-      RETURNING o.lane, o.aggregatetype AS topic, o.aggregateid AS key, o.attempts)
-    SELECT d.lane, d.topic, d.key FROM deleted d WHERE d.attempts > 0
+      RETURNING o.lane, o.aggregatetype AS topic, o.aggregateid AS key, o.attempts, o.held)
+    SELECT d.lane, d.topic, d.key FROM deleted d WHERE d.attempts > 0 OR d.held
   LOOP
-    :FIRST_IS_DUE(gone)
+    :FIRST_IS_DUE(line)
   END LOOP;
 
   UPDATE saga.outbox o SET
@@ -194,7 +195,14 @@ BEGIN
     dead_at = CASE WHEN w.delay IS NULL THEN now() END
   FROM unnest($2, $3, $4, $5) AS w(id, error, attempts, delay)
   WHERE o.id = w.id AND o.lane = ANY(mine);
-  UPDATE saga.outbox o SET held = true FROM unnest($6) AS w(id) WHERE o.id = w.id AND o.lane = ANY(mine);
+  FOR line IN
+    WITH behind AS (
+      UPDATE saga.outbox o SET held = true FROM unnest($6) AS w(id) WHERE o.id = w.id AND o.lane = ANY(mine)
+      RETURNING o.lane, o.aggregatetype AS topic, o.aggregateid AS key)
+    SELECT DISTINCT b.lane, b.topic, b.key FROM behind b
+  LOOP
+    :FIRST_IS_DUE(line)
+  END LOOP;
 
   UPDATE saga.outbox_lane l SET
     leased_by = NULL, leased_until = '-infinity', read_to = CASE WHEN w.rest THEN 0 ELSE l.read_to END,

@@ -1,0 +1,172 @@
+import { iface } from '@restatedev/restate-sdk';
+import type {
+  Lease,
+  MemoryGraphs,
+  MemoryRow,
+  NewSaga,
+  ScheduleEdit,
+  StartResult,
+  StepOfSaga,
+  StoredGraph,
+  StoredSchedule,
+  StoredStepPause,
+  WakeupMessage,
+  WhoAndWhy,
+} from 'nestjs-durable-saga/internal/backend';
+import type { KeptSaga } from './kept-saga.js';
+import { textOf } from './stored-text.js';
+
+/** The methods of the store that change one saga. */
+export type ChangeMethod =
+  | 'start'
+  | 'checkpoint'
+  | 'claim'
+  | 'renew'
+  | 'giveBack'
+  | 'edit'
+  | 'signal'
+  | 'watch'
+  | 'markOverdue';
+
+/** Who calls, and when by his clock (milliseconds since the epoch). */
+export interface Caller {
+  readonly now: number;
+  readonly worker: string;
+}
+
+/** A change of a saga: a method of the store, which finds no other saga. */
+export interface ChangeCall extends Caller {
+  readonly method: ChangeMethod;
+  readonly args: readonly unknown[];
+  /** Only if the saga has this revision. Default: whatever it has. */
+  readonly revision?: number;
+  /** The stored graphs of the saga's name. Default: they do not matter. */
+  readonly graphs?: readonly StoredGraph[];
+}
+
+/** Undefined: the saga has another revision. */
+export type ChangeAnswer = { readonly result: unknown } | undefined;
+
+export interface StartCall extends Caller {
+  readonly saga: NewSaga;
+  readonly lease: Lease;
+}
+
+/** A saga that another one has started. */
+export interface ChildCall {
+  readonly row: MemoryRow;
+  readonly now: number;
+}
+
+/** A value that is replaced if it has not changed meanwhile. The first revision is 1. */
+export interface Register<T> {
+  readonly revision: number;
+  readonly value: T;
+}
+
+/** The pauses of steps, and the sagas that rest for each that is not over, by `pauseKey`. */
+export interface KeptPauses {
+  readonly pauses: readonly StoredStepPause[];
+  readonly resting: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface PauseCall {
+  readonly method: 'pause' | 'resume';
+  readonly step: StepOfSaga;
+  readonly who: WhoAndWhy;
+  readonly now: number;
+}
+
+export interface RestCall {
+  readonly id: string;
+  readonly saga: string;
+  readonly steps: readonly string[];
+}
+
+export interface ScheduleCall extends Caller {
+  readonly revision: number;
+  readonly edit: ScheduleEdit;
+}
+
+export interface ScheduleAnswer {
+  readonly schedule: StoredSchedule;
+  readonly start?: StartResult;
+}
+
+/** The key of an object of which there is one. */
+export const ALL = 'all';
+
+const exclusive = <I, O>() => iface.serdes({ input: textOf<I>(), output: textOf<O>() });
+const shared = <O>() => iface.shared.serdes({ input: textOf<void>(), output: textOf<O>() });
+
+/** A saga, by its id. Its state is its row. */
+export const SAGA = iface.object('DurableSaga', {
+  change: exclusive<ChangeCall, ChangeAnswer>(),
+  add: exclusive<ChildCall, void>(),
+  /** A saga that this one waits for has ended. */
+  wake: exclusive<{ readonly now: number }, void>(),
+  /** Looks whether the saga is due. */
+  look: exclusive<{ readonly at: number }, void>(),
+  /** The process to which it was offered has ended. */
+  offer: exclusive<{ readonly now: number }, void>(),
+  /** Keeps this revision of its graph. */
+  keepGraph: exclusive<number, void>(),
+  /** A step for which this saga may rest was resumed. */
+  resumeStep: exclusive<{ readonly pause: StoredStepPause; readonly now: number }, void>(),
+  remove: exclusive<void, void>(),
+  read: shared<KeptSaga | undefined>(),
+});
+
+/** The saga of a name that has a correlation id: its id. */
+export const CORRELATION = iface.object('DurableSagaCorrelation', {
+  start: exclusive<StartCall, ChangeAnswer>(),
+  add: exclusive<ChildCall, void>(),
+  /** The saga with this id is deleted. */
+  remove: exclusive<string, void>(),
+  read: shared<string | undefined>(),
+});
+
+/** The hints for a worker, until it takes them. */
+export const HINTS = iface.object('DurableSagaHints', {
+  put: exclusive<WakeupMessage, void>(),
+  /** Answers with the next hints. Only one listens. */
+  listen: exclusive<string, void>(),
+  /** Waits for hints. After a while there are none. */
+  take: shared<readonly WakeupMessage[]>(),
+  /** The worker has ended. */
+  remove: exclusive<void, void>(),
+});
+
+/** The schedule of a saga, by its name. */
+export const SCHEDULE = iface.object('DurableSagaSchedule', {
+  /** Undefined: the schedule has another revision. */
+  edit: exclusive<ScheduleCall, ScheduleAnswer | undefined>(),
+  read: shared<Register<StoredSchedule> | undefined>(),
+});
+
+/** The graphs of sagas, under the key `all`. */
+export const GRAPHS = iface.object('DurableSagaGraphs', {
+  /** False: they have another revision. */
+  write: exclusive<Register<MemoryGraphs>, boolean>(),
+  read: shared<Register<MemoryGraphs> | undefined>(),
+});
+
+/** The pauses of all steps, under the key `all`. */
+export const PAUSES = iface.object('DurableSagaPauses', {
+  change: exclusive<PauseCall, void>(),
+  /** A saga comes to rest. Answers with the pauses by which it does. */
+  rest: exclusive<RestCall, readonly StoredStepPause[]>(),
+  /** The sagas that rested for these pauses are due. */
+  over: exclusive<readonly string[], void>(),
+  read: shared<KeptPauses>(),
+});
+
+/** The key of the sagas that rest for a pause. */
+export function pauseKey({ saga, step, paused }: StoredStepPause): string {
+  return JSON.stringify([saga, step, paused.at]);
+}
+
+/** The key of a CORRELATION. */
+export function correlationKey(name: string, correlationId: string): string {
+  return JSON.stringify([name, correlationId]);
+}

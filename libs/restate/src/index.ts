@@ -1,0 +1,1 @@
+export { restateEngine, type RestateEngineOptions } from './restate-engine.js';

@@ -1,0 +1,69 @@
+import {
+  isInProgress,
+  isTerminal,
+  type MemoryRow,
+  MemorySagaStore,
+  MemoryWakeupHub,
+  type StoredStepPause,
+  type WakeupMessage,
+} from 'nestjs-durable-saga/internal/backend';
+
+/** The state of the object of a saga. */
+export interface KeptSaga {
+  readonly row: MemoryRow;
+  /** Rises with each change: an edit is stored if nothing has changed since it was decided. */
+  readonly revision: number;
+  /** The workers that wait for it to settle. */
+  readonly watchers: readonly string[];
+  /** When its object looks at it next (milliseconds since the epoch). Undefined: never by itself. */
+  readonly looksAt?: number;
+}
+
+/** What a change has led to. */
+export interface Changed<T> {
+  readonly result: T;
+  /** The saga afterwards. Undefined: there is none. */
+  readonly row?: MemoryRow;
+  /** The worker that held it before. */
+  readonly holder?: string;
+  /** Sagas that it starts. */
+  readonly children: readonly MemoryRow[];
+  /** The saga that waits for this one, which has ended now. */
+  readonly parent?: string;
+  readonly messages: readonly WakeupMessage[];
+}
+
+/**
+ * Runs the rules of the store on one saga: in a store in memory that has no other. The result depends on the arguments
+ * alone, so that it may be repeated.
+ */
+export async function changed<T>(
+  row: MemoryRow | undefined,
+  now: number,
+  change: (store: MemorySagaStore) => Promise<T>,
+  pauses: readonly StoredStepPause[] = [],
+): Promise<Changed<T>> {
+  const hub = new MemoryWakeupHub();
+  const wakeup = hub.wakeup();
+  const messages: WakeupMessage[] = [];
+  await wakeup.start((message) => messages.push(message));
+  const before = row?.saga.state.status;
+  const holder = row?.saga.lockedBy;
+  const store = new MemorySagaStore({ now: () => now, wakeup, rows: row ? [row] : [], pauses });
+  const result = await change(store);
+  // The hub passes messages on in microtasks.
+  await Promise.resolve();
+  const [own, ...children] = store.all;
+  const ends = before !== undefined && !isTerminal(before) && own && isTerminal(own.saga.state.status);
+  return { result, row: own, holder, children, parent: ends ? own.saga.parent?.id : undefined, messages };
+}
+
+/** When a worker should look at a saga. Undefined: never by itself. */
+export function dueAtOf({ saga }: MemoryRow): number | undefined {
+  return isInProgress(saga.state.status) ? saga.dueAt : undefined;
+}
+
+/** When it becomes overdue, if it is not yet. */
+export function overdueAtOf({ saga: { slaAt, overdue, finishedAt } }: MemoryRow): number | undefined {
+  return finishedAt === undefined && !overdue ? slaAt : undefined;
+}

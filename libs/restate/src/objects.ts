@@ -1,0 +1,342 @@
+import {
+  implement,
+  type ObjectContext,
+  type ObjectSharedContext,
+  SendOpts,
+  TimeoutError,
+} from '@restatedev/restate-sdk';
+import {
+  type Checkpoint,
+  type Lease,
+  type MemoryRow,
+  MemorySagaStore,
+  type StartResult,
+  type StoredStepPause,
+  toExisting,
+  type WakeupMessage,
+  withStarted,
+} from 'nestjs-durable-saga/internal/backend';
+import {
+  ALL,
+  type Caller,
+  type ChangeAnswer,
+  type ChangeCall,
+  CORRELATION,
+  correlationKey,
+  GRAPHS,
+  HINTS,
+  type KeptPauses,
+  PAUSES,
+  pauseKey,
+  type Register,
+  SAGA,
+  SCHEDULE,
+  type StartCall,
+} from './contracts.js';
+import { changed, type Changed, dueAtOf, type KeptSaga, overdueAtOf } from './kept-saga.js';
+import { textOf } from './stored-text.js';
+
+/** Hints that are kept for a worker that does not listen at the moment. */
+const HINTS_KEPT = 100;
+const LISTENS_FOR = { seconds: 30 };
+/** The lease of a saga that any worker may take. */
+const NOBODY: Lease = { worker: '', duration: 0 };
+
+/** What an object lets the process know in which it happens to run. */
+export interface News {
+  /** A saga that is due. */
+  readonly due?: MemoryRow;
+  /** A saga that is past its `sla`. */
+  readonly overdue?: MemoryRow;
+  readonly hints: readonly Hint[];
+}
+
+export interface Hint {
+  readonly worker: string;
+  readonly message: WakeupMessage;
+}
+
+/** What the process knows of that. */
+export interface NewsTaken {
+  /** After how long (ms) what is due or overdue is news again, perhaps to another process. */
+  readonly again: number;
+  /** The hints that are for other processes. */
+  readonly others: readonly Hint[];
+}
+
+/** Takes what is new. The same may come again, and may not be stored in the end. */
+export type TakeNews = (news: News) => NewsTaken;
+
+/** The objects that Restate calls in this process. */
+export function objectsOf(take: TakeNews) {
+  const saga = implement(SAGA, {
+    handlers: {
+      change: async (ctx, call): Promise<ChangeAnswer> => {
+        const kept = await keptOf(ctx);
+        if (call.revision !== undefined && call.revision !== kept?.revision) return undefined;
+        const pauses = await pausesOf(ctx, kept, call);
+        const made = async (store: MemorySagaStore): Promise<unknown> => {
+          for (const graph of call.graphs ?? [])
+            await store.graphs.exclusively((graphs) => graphs.put(graph));
+          const method = store[call.method] as (...args: readonly unknown[]) => Promise<unknown>;
+          return method.apply(store, argumentsOf(call));
+        };
+        const change = await changed(kept?.row, call.now, made, pauses);
+        await keep(ctx, kept, change, call);
+        return { result: change.result };
+      },
+      add: async (ctx, { row, now }) => {
+        if (!(await keptOf(ctx))) await put(ctx, { row, revision: 1, watchers: [] }, now);
+      },
+      wake: async (ctx, { now }) => {
+        const kept = await keptOf(ctx);
+        if (!kept) return;
+        const change = await changed(kept.row, now, async (store) => store.wake(ctx.key, now));
+        await keep(ctx, kept, change, { now });
+      },
+      look: async (ctx, { at }) => {
+        const kept = await keptOf(ctx);
+        if (kept?.looksAt === at) await put(ctx, { ...kept, looksAt: undefined }, at);
+      },
+      offer: async (ctx, { now }) => {
+        const kept = await keptOf(ctx);
+        if (kept) await put(ctx, { ...kept, looksAt: undefined }, now);
+      },
+      keepGraph: async (ctx, graphRevision) => {
+        const kept = await keptOf(ctx);
+        if (!kept) return;
+        const row = { ...kept.row, saga: { ...kept.row.saga, graphRevision } };
+        ctx.set('saga', { ...kept, row, revision: kept.revision + 1 }, textOf<KeptSaga>());
+      },
+      resumeStep: async (ctx, { pause, now }) => {
+        const kept = await keptOf(ctx);
+        if (!kept) return;
+        const change = await changed(kept.row, now, (store) => store.pauses.wake(pause), [pause]);
+        await keep(ctx, kept, change, { now });
+      },
+      remove: async (ctx) => ctx.clearAll(),
+      read: keptOf,
+    },
+  });
+
+  const correlation = implement(CORRELATION, {
+    handlers: {
+      start: async (ctx, call) => {
+        const id = await ctx.get('id', textOf<string>());
+        if (id !== null && id !== call.saga.id) {
+          const kept = await ctx.client(SAGA, id).read();
+          if (kept) return { result: [{ created: false, existing: toExisting(kept.row) }] };
+        }
+        const answer = await ctx.client(SAGA, call.saga.id).change(changeOf(call));
+        if (startResult(answer).created) ctx.set('id', call.saga.id, textOf<string>());
+        return answer;
+      },
+      add: async (ctx, child) => {
+        if ((await ctx.get('id', textOf<string>())) !== null) return;
+        const { id } = child.row.saga;
+        ctx.set('id', id, textOf<string>());
+        await ctx.client(SAGA, id).add(child);
+      },
+      remove: async (ctx, id) => {
+        if ((await ctx.get('id', textOf<string>())) === id) ctx.clearAll();
+      },
+      read: async (ctx) => (await ctx.get('id', textOf<string>())) ?? undefined,
+    },
+  });
+
+  const hints = implement(HINTS, {
+    handlers: {
+      put: async (ctx, message) => {
+        const listener = await ctx.get('listener', textOf<string>());
+        if (listener !== null) {
+          ctx.clear('listener');
+          return ctx.resolveAwakeable(listener, [message], textOf<readonly WakeupMessage[]>());
+        }
+        const queue = (await ctx.get('queue', textOf<WakeupMessage[]>())) ?? [];
+        ctx.set('queue', [...queue, message].slice(-HINTS_KEPT), textOf<WakeupMessage[]>());
+      },
+      listen: async (ctx, listener) => {
+        const queue = await ctx.get('queue', textOf<WakeupMessage[]>());
+        if (!queue) return ctx.set('listener', listener, textOf<string>());
+        ctx.clear('queue');
+        ctx.resolveAwakeable(listener, queue, textOf<readonly WakeupMessage[]>());
+      },
+      take: async (ctx) => {
+        const { id, promise } = ctx.awakeable(textOf<readonly WakeupMessage[]>());
+        ctx.sendClient(HINTS, ctx.key).listen(id);
+        try {
+          return await promise.orTimeout(LISTENS_FOR);
+        } catch (error) {
+          if (error instanceof TimeoutError) return [];
+          throw error;
+        }
+      },
+      remove: async (ctx) => {
+        const listener = await ctx.get('listener', textOf<string>());
+        if (listener !== null) ctx.resolveAwakeable(listener, [], textOf<readonly WakeupMessage[]>());
+        ctx.clearAll();
+      },
+    },
+  });
+
+  const schedule = implement(SCHEDULE, {
+    handlers: {
+      edit: async (ctx, { revision, edit, now, worker }) => {
+        const before = await registerOf<ReturnType<typeof withStarted>>(ctx);
+        if ((before?.revision ?? 0) !== revision) return undefined;
+        const start = edit.start && (await startedBy(ctx, { saga: edit.start, lease: NOBODY, now, worker }));
+        const value = withStarted(edit.schedule, start, before?.value);
+        ctx.set('register', { revision: revision + 1, value }, textOf<Register<unknown>>());
+        return { schedule: value, ...(start && { start }) };
+      },
+      read: registerOf,
+    },
+  });
+
+  const graphs = implement(GRAPHS, {
+    handlers: {
+      write: async (ctx, { revision, value }) => {
+        const before = await registerOf(ctx);
+        if ((before?.revision ?? 0) !== revision) return false;
+        ctx.set('register', { revision: revision + 1, value }, textOf<Register<unknown>>());
+        return true;
+      },
+      read: registerOf,
+    },
+  });
+
+  const pauses = implement(PAUSES, {
+    handlers: {
+      change: async (ctx, { method, step, who, now }) => {
+        const before = await keptPauses(ctx);
+        const store = new MemorySagaStore({ now: () => now, pauses: before.pauses });
+        await store.pauses[method](step, who);
+        keepPauses(ctx, { ...before, pauses: store.pauses.stored });
+      },
+      rest: async (ctx, { id, saga, steps }) => {
+        const before = await keptPauses(ctx);
+        const by = before.pauses.filter(
+          (pause) => pause.saga === saga && steps.includes(pause.step) && !pause.resumed,
+        );
+        const resting = new Map(before.resting);
+        for (const key of by.map(pauseKey)) resting.set(key, [...new Set([...(resting.get(key) ?? []), id])]);
+        keepPauses(ctx, { ...before, resting });
+        return by;
+      },
+      over: async (ctx, keys) => {
+        const before = await keptPauses(ctx);
+        const resting = new Map([...before.resting].filter(([key]) => !keys.includes(key)));
+        const pauses = before.pauses.map((pause) =>
+          keys.includes(pauseKey(pause)) ? { ...pause, isOver: true } : pause,
+        );
+        keepPauses(ctx, { pauses, resting });
+      },
+      read: keptPauses,
+    },
+  });
+
+  /** Stores what a change has led to, and lets others know. */
+  async function keep(
+    ctx: ObjectContext,
+    before: KeptSaga | undefined,
+    { row, holder, children, parent, messages }: Changed<unknown>,
+    { now, method, worker }: Pick<Caller, 'now'> & Partial<ChangeCall>,
+  ): Promise<void> {
+    if (!row) return;
+    let watchers = before?.watchers ?? [];
+    if (method === 'watch' && row.watched) watchers = [...new Set([...watchers, worker!])];
+    const hints = messages.flatMap((message): Hint | Hint[] => {
+      if (message.type === 'look') return holder === undefined ? [] : { worker: holder, message };
+      // The worker took a step for paused that is not any more.
+      if (message.type === 'pauses') return worker === undefined ? [] : { worker, message };
+      return message.type === 'settled' ? watchers.map((watcher) => ({ worker: watcher, message })) : [];
+    });
+    if (messages.some(({ type }) => type === 'settled')) watchers = [];
+    for (const child of children) {
+      const { id, name, correlationId } = child.saga;
+      if (correlationId === undefined) await ctx.client(SAGA, id).add({ row: child, now });
+      else await ctx.client(CORRELATION, correlationKey(name, correlationId)).add({ row: child, now });
+    }
+    // None of these calls another saga, so that no two wait for each other.
+    if (parent !== undefined) await ctx.client(SAGA, parent).wake({ now });
+    const revision = (before?.revision ?? 0) + 1;
+    await put(ctx, { row, revision, watchers, looksAt: before?.looksAt }, now, hints);
+  }
+
+  /** Stores a saga, and sees to it that it is looked at once there is something to do. */
+  async function put(
+    ctx: ObjectContext,
+    kept: KeptSaga,
+    now: number,
+    hints: readonly Hint[] = [],
+  ): Promise<void> {
+    const { row } = kept;
+    const [dueAt, overdueAt] = [dueAtOf(row) ?? Infinity, overdueAtOf(row) ?? Infinity];
+    const news: News = {
+      ...(dueAt <= now && { due: row }),
+      ...(overdueAt <= now && { overdue: row }),
+      hints,
+    };
+    const isNews = news.due !== undefined || news.overdue !== undefined || hints.length > 0;
+    // What the process says is journaled: another one may go on from here.
+    const taken = isNews
+      ? await ctx.run('news', () => take(news), { serde: textOf<NewsTaken>() })
+      : undefined;
+    for (const { worker, message } of taken?.others ?? []) ctx.sendClient(HINTS, worker).put(message);
+    const next = Math.min(...[dueAt, overdueAt].map((at) => (at <= now ? now + taken!.again : at)));
+    const isSooner = next < (kept.looksAt ?? Infinity);
+    if (isSooner) ctx.sendClient(SAGA, ctx.key).look({ at: next }, SendOpts.from({ delay: next - now }));
+    ctx.set('saga', isSooner ? { ...kept, looksAt: next } : kept, textOf<KeptSaga>());
+  }
+
+  return [saga, correlation, hints, schedule, graphs, pauses];
+}
+
+/** The pauses for which a saga comes to rest by a checkpoint, where it is entered, so that it is found once they are over. */
+async function pausesOf(
+  ctx: ObjectContext,
+  kept: KeptSaga | undefined,
+  { method, args }: ChangeCall,
+): Promise<readonly StoredStepPause[] | undefined> {
+  if (method !== 'checkpoint' || !kept) return undefined;
+  const [[{ heldBy = [] }]] = args as [[Checkpoint]];
+  const { id, name } = kept.row.saga;
+  return heldBy.length > 0 ? ctx.client(PAUSES, ALL).rest({ id, saga: name, steps: heldBy }) : undefined;
+}
+
+/** `edit` takes a function: what it returns was decided by the caller, for this revision. */
+function argumentsOf({ method, args }: ChangeCall): unknown[] {
+  return method === 'edit' ? [args[0], () => args[1]] : [...args];
+}
+
+function changeOf({ saga, lease, now, worker }: StartCall): ChangeCall {
+  return { method: 'start', args: [[saga], lease], now, worker };
+}
+
+async function startedBy(ctx: ObjectContext, call: StartCall): Promise<StartResult> {
+  const { id, name, correlationId } = call.saga;
+  const answer = await (correlationId === undefined
+    ? ctx.client(SAGA, id).change(changeOf(call))
+    : ctx.client(CORRELATION, correlationKey(name, correlationId)).start(call));
+  return startResult(answer);
+}
+
+function startResult(answer: ChangeAnswer): StartResult {
+  return (answer!.result as readonly StartResult[])[0]!;
+}
+
+async function keptOf(ctx: ObjectSharedContext): Promise<KeptSaga | undefined> {
+  return (await ctx.get('saga', textOf<KeptSaga>())) ?? undefined;
+}
+
+async function keptPauses(ctx: ObjectSharedContext): Promise<KeptPauses> {
+  return (await ctx.get('pauses', textOf<KeptPauses>())) ?? { pauses: [], resting: new Map() };
+}
+
+function keepPauses(ctx: ObjectContext, pauses: KeptPauses): void {
+  ctx.set('pauses', pauses, textOf<KeptPauses>());
+}
+
+async function registerOf<T>(ctx: ObjectSharedContext): Promise<Register<T> | undefined> {
+  return (await ctx.get('register', textOf<Register<T>>())) ?? undefined;
+}

@@ -1,0 +1,68 @@
+import { INITIAL } from '../../saga/src/machine/saga-state.js';
+import type { MemoryRow } from 'nestjs-durable-saga/internal/backend';
+import { Offers } from './offers.js';
+
+const NOW = 1_000_000;
+const rowOf = (id: string, dueAt = NOW, name = 'order') =>
+  ({
+    saga: {
+      id,
+      name,
+      version: 1,
+      priority: 0,
+      dueAt,
+      createdAt: dueAt,
+      state: { ...INITIAL, status: 'running' },
+    },
+    steps: new Map(),
+  }) as unknown as MemoryRow;
+const ORDERS = { sagas: [{ name: 'order', version: 1 }], limit: 10 };
+
+describe('a saga that is offered to a process', () => {
+  let offers: Offers;
+  beforeEach(() => {
+    offers = new Offers(() => NOW);
+    offers.take(ORDERS);
+  });
+
+  test('is claimed by it, once', () => {
+    offers.add({ due: rowOf('a') });
+    expect(offers.take(ORDERS)).toMatchObject([{ id: 'a' }]);
+    expect(offers.take(ORDERS)).toEqual([]);
+  });
+
+  test('is offered again after 2 s, and later the more of them the process has', () => {
+    expect(offers.add({ due: rowOf('a') })).toBe(2_020);
+    for (let n = 0; n < 500; n += 1) offers.add({ due: rowOf(`${n}`) });
+    expect(offers.add({ due: rowOf('b') })).toBe(2_000 + 502 * 20);
+    for (let n = 0; n < 5_000; n += 1) offers.add({ due: rowOf(`${n}`) });
+    expect(offers.add({ due: rowOf('c') })).toBe(30_000);
+  });
+
+  test('is offered again ever later if the process does not run such sagas', () => {
+    const again = (late: number) => offers.add({ due: rowOf('a', NOW - late, 'refund') });
+    expect([0, 8_000, 3_600_000].map(again)).toEqual([5_000, 8_000, 60_000]);
+    expect(offers.take(ORDERS)).toEqual([]);
+  });
+
+  test('before its first claim is kept, but offered again as if it were not run there', () => {
+    const first = new Offers(() => NOW);
+    expect(first.add({ due: rowOf('a') })).toBe(5_000);
+    expect(first.take(ORDERS)).toMatchObject([{ id: 'a' }]);
+  });
+
+  test('and is overdue is taken by who asks for its name', () => {
+    for (const id of ['a', 'b']) offers.add({ overdue: rowOf(id) });
+    offers.add({ overdue: rowOf('c', NOW, 'refund') });
+    expect(offers.takeOverdue(['refund'], 1)).toEqual(['c']);
+    expect(offers.takeOverdue(['refund', 'order'], 1)).toEqual(['a']);
+    expect(offers.takeOverdue(['order'], 5)).toEqual(['b']);
+  });
+
+  test('is for others, with those that it has not claimed, once the process ends', () => {
+    offers.add({ due: rowOf('a') });
+    offers.add({ overdue: rowOf('b') });
+    expect(offers.close()).toEqual(['a', 'b']);
+    expect([offers.close(), offers.add({ due: rowOf('c') }), offers.take(ORDERS)]).toEqual([[], 540, []]);
+  });
+});

@@ -1,0 +1,153 @@
+import { createServer, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { format } from 'node:util';
+import { createEndpointHandler, type LoggerTransport } from '@restatedev/restate-sdk';
+import { connect } from '@restatedev/restate-sdk-clients';
+import {
+  type EngineLog,
+  type EngineProcess,
+  type OpenBackend,
+  SagaConfigurationError,
+  SagaUnavailableError,
+  type WakeupMessage,
+} from 'nestjs-durable-saga/internal/backend';
+import { dueAtOf, overdueAtOf } from './kept-saga.js';
+import { objectsOf } from './objects.js';
+import { Offers } from './offers.js';
+import { RestateCalls } from './restate-calls.js';
+import { RestateCleanup } from './restate-cleanup.js';
+import { RestateGraphStore } from './restate-graph-store.js';
+import { RestatePauses } from './restate-pauses.js';
+import { RestateSagaStore } from './restate-saga-store.js';
+import { RestateWakeup } from './restate-wakeup.js';
+
+export interface RestateAddresses {
+  readonly ingress: string;
+  readonly admin: string;
+  /** The port at which Restate reaches this process. 0: any that is free. */
+  readonly port: number;
+  /** The address at which Restate reaches this process. Undefined: `http://localhost` and the port. */
+  readonly address?: string;
+}
+
+/** What tests give: a clock, and a function that sees every hint. */
+interface TestSeams {
+  readonly now?: () => number;
+  readonly announced?: (message: WakeupMessage) => void;
+}
+
+/** A backend that tests can hurry. */
+export interface RestateBackend extends OpenBackend {
+  /** Offers all sagas that are due, by the clock of this process. */
+  offerAll(): Promise<void>;
+}
+
+/** Registration is tried again for so long (ms): the server may be starting. */
+const REGISTERS_FOR = 30_000;
+const AGAIN_AFTER = 250;
+/** How long (ms) calls of Restate that are in progress may take when the process ends. */
+const CALLS_END_WITHIN = 5_000;
+
+/** Serves the objects to Restate, registers them, and makes of them what an engine stands on. */
+export async function openRestate(
+  { ingress, admin, port, address }: RestateAddresses,
+  { worker, patience, log, now = Date.now, announced }: EngineProcess & TestSeams,
+): Promise<RestateBackend> {
+  if (typeof Promise.withResolvers !== 'function')
+    throw new SagaConfigurationError(
+      `The SDK of Restate requires Node 22 or later, and this is Node ${process.versions.node}. Update Node.`,
+    );
+  const calls = new RestateCalls({ ingress: connect({ url: ingress }), admin, worker, patience, now });
+  const offers = new Offers(now);
+  const wakeup = new RestateWakeup(calls.options, () => calls.offer(offers.close()));
+  const announce = (message: WakeupMessage): void => {
+    announced?.(message);
+    wakeup.receive(message);
+  };
+  const services = objectsOf(({ due, overdue, hints }) => {
+    const again = offers.add({ due, overdue });
+    const own = hints.filter((hint) => hint.worker === worker).map(({ message }) => message);
+    const messages: WakeupMessage[] = due ? [{ type: 'due' }, ...own] : own;
+    messages.forEach(announce);
+    return { again, others: hints.filter((hint) => hint.worker !== worker) };
+  });
+  const server = await served(createEndpointHandler({ services, logger: loggerOf(log) }), port);
+  await registered(admin, address ?? `http://localhost:${server.port}`).catch(async (error: unknown) => {
+    await server.close();
+    throw error;
+  });
+  const graphs = new RestateGraphStore(calls);
+  return {
+    offerAll: async () => {
+      for (const row of await calls.scan()) {
+        const [dueAt, overdueAt] = [dueAtOf(row) ?? Infinity, overdueAtOf(row) ?? Infinity];
+        offers.add({
+          due: dueAt <= now() ? row : undefined,
+          overdue: overdueAt <= now() ? row : undefined,
+        });
+      }
+    },
+    ...{
+      graphs,
+      wakeup,
+      store: new RestateSagaStore(calls, offers, graphs, new RestatePauses(calls, announce)),
+    },
+    cleanup: new RestateCleanup(calls),
+    close: server.close,
+  };
+}
+
+/** The SDK logs each invocation at level info. */
+const LOGGED: readonly string[] = ['warn', 'error'];
+
+function loggerOf(log: EngineLog): LoggerTransport {
+  return ({ level }, message, ...rest: unknown[]) => {
+    if (LOGGED.includes(level)) log.warn(`Restate: ${format(message, ...rest)}`);
+  };
+}
+
+async function served(handler: ReturnType<typeof createEndpointHandler>, port: number) {
+  const server = createServer(handler);
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.on('close', () => sessions.delete(session));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, resolve);
+  });
+  const close = async (): Promise<void> => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const session of sessions) session.close();
+    // What is cut off goes on in another process at the same address, as after a crash.
+    const late = setTimeout(() => sessions.forEach((session) => session.destroy()), CALLS_END_WITHIN);
+    await closed;
+    clearTimeout(late);
+  };
+  return { port: (server.address() as AddressInfo).port, close };
+}
+
+/** @throws SagaUnavailableError */
+async function registered(admin: string, uri: string): Promise<void> {
+  const until = performance.now() + REGISTERS_FOR;
+  for (;;) {
+    let problem: string;
+    try {
+      // The objects of another version of this package at the same address replace those that are there.
+      const response = await fetch(new URL('/deployments', admin), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ uri, force: true }),
+        signal: AbortSignal.timeout(REGISTERS_FOR),
+      });
+      if (response.ok) return;
+      problem = `it answered ${response.status}: ${await response.text()}`;
+    } catch (error) {
+      problem = format('%s: %s', (error as Error).message, (error as Error).cause);
+    }
+    if (performance.now() > until)
+      throw new SagaUnavailableError(`${uri} could not be registered with Restate at ${admin}: ${problem}`);
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER));
+  }
+}

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Ingress, Opts } from '@restatedev/restate-sdk-clients';
+import {
+  type MemoryRow,
+  MemorySagaStore,
+  requireStorable,
+  type StoredStepPause,
+  type StoreTarget,
+} from 'nestjs-durable-saga/internal/backend';
+import { type ChangeCall, type ChangeMethod, CORRELATION, correlationKey, SAGA } from './contracts.js';
+import type { KeptSaga } from './kept-saga.js';
+import { AdminError } from './restate-errors.js';
+import { fromText } from './stored-text.js';
+
+export interface CallOptions {
+  readonly ingress: Ingress;
+  /** The address of the admin API. */
+  readonly admin: string;
+  /** The worker of this process. */
+  readonly worker: string;
+  /** How long (ms) an answer may take. */
+  readonly patience: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** How long (ms) a query waits that could not be answered. */
+const QUERIED_AGAIN = 50;
+
+/** Calls of the objects of sagas over the ingress. */
+export class RestateCalls {
+  constructor(readonly options: CallOptions) {}
+
+  get caller(): { readonly now: number; readonly worker: string } {
+    return { now: this.options.now(), worker: this.options.worker };
+  }
+
+  /** Ends a call that takes too long. It may have been made. */
+  get opts(): Opts<never, never> {
+    return Opts.from({ timeout: this.options.patience });
+  }
+
+  /** Changes a saga by a method of the store. Undefined: the saga has another revision. */
+  async change<T>(
+    id: string,
+    method: ChangeMethod,
+    args: readonly unknown[],
+    only: Partial<Pick<ChangeCall, 'revision' | 'graphs' | 'now'>> = {},
+  ): Promise<{ readonly result: T } | undefined> {
+    requireStorable(args, method);
+    const call = { method, args, ...this.caller, ...only };
+    const answer = await this.options.ingress.client(SAGA, id).change(call, this.opts);
+    return answer && { result: answer.result as T };
+  }
+
+  /** Has other processes offered these sagas, if they are due. */
+  async offer(ids: readonly string[]): Promise<void> {
+    const { ingress, now } = this.options;
+    const offers = ids.map((id) => ingress.sendClient(SAGA, id).offer({ now: now() }));
+    // What is not offered now is offered later.
+    await Promise.allSettled(offers);
+  }
+
+  read(id: string): Promise<KeptSaga | undefined> {
+    return this.options.ingress.client(SAGA, id).read(this.opts);
+  }
+
+  /** These sagas, as far as they exist, in a store in memory: a copy of what is stored. */
+  async among(ids: readonly string[]): Promise<MemorySagaStore> {
+    const kept = await Promise.all([...new Set(ids)].map((id) => this.read(id)));
+    return this.storeOf(kept.flatMap((one) => one?.row ?? []));
+  }
+
+  /** All sagas in such a store: see `scan`. */
+  async amongAll(): Promise<MemorySagaStore> {
+    return this.storeOf(await this.scan());
+  }
+
+  storeOf(rows: readonly MemoryRow[], pauses: readonly StoredStepPause[] = []): MemorySagaStore {
+    return new MemorySagaStore({ now: this.options.now, rows, pauses });
+  }
+
+  /** The id of a saga. Undefined: there is none. */
+  async idOf(target: StoreTarget): Promise<string | undefined> {
+    if ('id' in target) return target.id;
+    const { name, correlationId } = target;
+    const key = correlationKey(name, correlationId);
+    const id = await this.options.ingress.client(CORRELATION, key).read(this.opts);
+    if (id !== undefined) return id;
+    // A saga that was given no correlation id has its own id for one.
+    const own = await this.read(correlationId);
+    return own?.row.saga.name === name && own.row.saga.correlationId === undefined
+      ? correlationId
+      : undefined;
+  }
+
+  /** All sagas. Restate reads the state of all of them for it. */
+  async scan(): Promise<MemoryRow[]> {
+    const query = "SELECT value_utf8 FROM state WHERE service_name = 'DurableSaga' AND key = 'saga'";
+    const rows = await this.query<{ value_utf8: string }>(query);
+    return rows.map((row) => (fromText(row.value_utf8) as KeptSaga).row);
+  }
+
+  /** The keys of all objects of a service that have a state. */
+  async keysOf(service: string): Promise<string[]> {
+    const query = `SELECT DISTINCT service_key FROM state WHERE service_name = '${service}' ORDER BY service_key`;
+    return (await this.query<{ service_key: string }>(query)).map((row) => row.service_key);
+  }
+
+  /** Asks again while the server is not able to answer: after its start, for example, or while partitions move. */
+  private async query<T>(query: string): Promise<T[]> {
+    const until = performance.now() + this.options.patience;
+    for (;;) {
+      const response = await fetch(new URL('/query', this.options.admin), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify({ query }),
+        signal: AbortSignal.timeout(this.options.patience),
+      });
+      if (response.ok) return ((await response.json()) as { rows: T[] }).rows;
+      const error = new AdminError(response.status, await response.text());
+      if (response.status < 500 || performance.now() > until) throw error;
+      await sleep(QUERIED_AGAIN);
+    }
+  }
+}

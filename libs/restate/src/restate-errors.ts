@@ -1,0 +1,43 @@
+import { HttpCallError } from '@restatedev/restate-sdk-clients';
+import { UnstorableError } from 'nestjs-durable-saga/internal/backend';
+
+/** The admin API refused a request. */
+export class AdminError extends Error {
+  constructor(
+    readonly status: number,
+    text: string,
+  ) {
+    super(`The admin API of Restate answered ${status}: ${text}`);
+  }
+}
+
+/** Answers to what a call has given: bad request, payload too large, unprocessable. */
+const REFUSALS: readonly number[] = [400, 413, 422];
+/** Answers of a server that starts, restarts or is busy: not found, timeout, too many requests. */
+const FOR_NOW: readonly number[] = [404, 408, 429];
+
+/** Returns whether a call failed because of what it was given, so that it fails each time. */
+export function refusesData(error: unknown): boolean {
+  return error instanceof UnstorableError || REFUSALS.includes(statusOf(error) ?? 0);
+}
+
+/** Returns whether Restate could not do its work: any answer that is no refusal, or none. */
+export function isOutage(error: unknown): boolean {
+  return statusOf(error) === undefined ? isOfNetwork(error) : !refusesData(error);
+}
+
+/** Returns whether a call is likely to succeed soon. */
+export function isTransient(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === undefined ? isOfNetwork(error) : status >= 500 || FOR_NOW.includes(status);
+}
+
+function statusOf(error: unknown): number | undefined {
+  return error instanceof HttpCallError || error instanceof AdminError ? error.status : undefined;
+}
+
+/** By name, since they may come from another realm. Errors of `fetch` have a cause; those of a program have none. */
+function isOfNetwork(error: unknown): boolean {
+  const { name, cause } = (error ?? {}) as { readonly name?: unknown; readonly cause?: unknown };
+  return name === 'TimeoutError' || (name === 'TypeError' && cause !== undefined);
+}

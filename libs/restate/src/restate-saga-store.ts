@@ -1,0 +1,324 @@
+import {
+  type AwaitedSignals,
+  type ChangeSchedule,
+  type Checkpoint,
+  type CheckpointResult,
+  type Claim,
+  type ClaimRequest,
+  type Edit,
+  type HeldLease,
+  type HistoryRecord,
+  isTerminal,
+  type Lease,
+  type NewSaga,
+  type OverdueSaga,
+  type RenewResult,
+  type Reservation,
+  type SagaChange,
+  SagaConfigurationError,
+  type SagaRevision,
+  type SagaStore,
+  type ScheduleEdited,
+  type SeenSaga,
+  type SentSignal,
+  type SignalResult,
+  type StartResult,
+  type StepSlotStore,
+  type StoredSaga,
+  type StoredSchedule,
+  type StoredSignal,
+  type StoredSummary,
+  type StoredTask,
+  type StoreFilter,
+  type StoreStats,
+  type StoreTarget,
+  type StoreTaskFilter,
+  requireStorable,
+  type UnreadableSaga,
+  UnstorableError,
+  withStatus,
+} from 'nestjs-durable-saga/internal/backend';
+import { CORRELATION, correlationKey, SCHEDULE } from './contracts.js';
+import type { Offers } from './offers.js';
+import type { RestateCalls } from './restate-calls.js';
+import { isOutage, isTransient, refusesData } from './restate-errors.js';
+import type { RestateGraphStore } from './restate-graph-store.js';
+import type { RestatePauses } from './restate-pauses.js';
+
+/** What only another engine keeps. */
+function refused(what: string): never {
+  throw new SagaConfigurationError(`${what} is not available on Restate. Use the PostgreSQL engine for it.`);
+}
+
+/**
+ * Stores sagas in Restate: each is the state of a virtual object, and each change of it one invocation of that object, with the
+ * rules of the store in memory. What concerns all sagas reads the state of all of them.
+ */
+export class RestateSagaStore implements SagaStore {
+  constructor(
+    private readonly calls: RestateCalls,
+    private readonly offers: Offers,
+    private readonly graphs: RestateGraphStore,
+    readonly pauses: RestatePauses,
+  ) {}
+
+  readonly stepSlots: StepSlotStore = {
+    take: async () => refused('limit of a step'),
+    free: async () => undefined,
+    sweep: async () => undefined,
+  };
+
+  async start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
+    requireStorable(sagas, 'sagas');
+    return inOrder(
+      sagas,
+      ({ id, name, correlationId = id }) => [id, correlationKey(name, correlationId)],
+      (saga) => this.startOne(saga, lease),
+    );
+  }
+
+  async startWithin(): Promise<never> {
+    return refused('start({ transaction })');
+  }
+
+  async checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
+    requireStorable(checkpoints, 'checkpoints');
+    if (checkpoints.some(({ messages = [] }) => messages.length > 0))
+      throw new UnstorableError(
+        'ctx.publish() is not available on Restate; use the PostgreSQL engine for it',
+      );
+    return Promise.all(
+      checkpoints.map((checkpoint) => this.first<CheckpointResult>(checkpoint.id, 'checkpoint', checkpoint)),
+    );
+  }
+
+  async transact(): Promise<never> {
+    return refused('A transactional step');
+  }
+
+  async claim(request: ClaimRequest): Promise<Claim> {
+    const offers = this.offers.take(request);
+    const now = this.calls.options.now();
+    const claims = await Promise.allSettled(
+      offers.map(({ id }) => this.calls.change<Claim>(id, 'claim', [{ ...request, limit: 1 }], { now })),
+    );
+    const sagas: StoredSaga[] = [];
+    let [heavy, failure]: [boolean | undefined, unknown] = [undefined, undefined];
+    claims.forEach((claim, n) => {
+      if (claim.status === 'fulfilled') sagas.push(...claim.value!.result.sagas);
+      else failure = claim.reason;
+      const isHeavy = claim.status === 'fulfilled' && claim.value!.result.heavy;
+      if (isHeavy || claim.status === 'rejected') this.offers.addAgain(offers[n]!);
+      heavy ||= isHeavy;
+    });
+    if (failure !== undefined && sagas.length === 0) throw failure as Error;
+    const nextDueAt = this.offers.hasFor(request.sagas) ? now : undefined;
+    return { sagas, now, nextDueAt, heavy, ...(failure !== undefined && { failure }) };
+  }
+
+  async renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult> {
+    const { now } = this.calls.caller;
+    const results = await Promise.all(
+      leases.map((held) => this.calls.change<RenewResult>(held.id, 'renew', [[held], lease], { now })),
+    );
+    const renewed = results.map((one) => one!.result);
+    return {
+      lost: renewed.flatMap(({ lost }) => lost),
+      cancelled: renewed.flatMap(({ cancelled }) => cancelled),
+      paused: renewed.flatMap(({ paused }) => paused),
+      now,
+    };
+  }
+
+  async giveBack(
+    leases: readonly { readonly id: string; readonly epoch: number }[],
+    lease: Lease,
+    delay: number,
+  ): Promise<void> {
+    await Promise.all(leases.map((held) => this.calls.change(held.id, 'giveBack', [[held], lease, delay])));
+  }
+
+  async reserve(): Promise<Reservation> {
+    return refused('A rate limit');
+  }
+
+  async load(target: StoreTarget): Promise<StoredSaga | undefined> {
+    const id = await this.calls.idOf(target);
+    return id === undefined ? undefined : (await this.calls.among([id])).load({ id });
+  }
+
+  async find(filter: StoreFilter): Promise<StoredSummary[]> {
+    return (await this.calls.amongAll()).find(filter);
+  }
+
+  async tasks(filter: StoreTaskFilter): Promise<StoredTask[]> {
+    return (await this.calls.amongAll()).tasks(filter);
+  }
+
+  async edit(
+    target: StoreTarget,
+    change: (saga: StoredSaga, now: number) => Edit | undefined,
+  ): Promise<StoredSaga | undefined> {
+    const id = await this.calls.idOf(target);
+    if (id === undefined) return undefined;
+    for (;;) {
+      const kept = await this.calls.read(id);
+      if (!kept) return undefined;
+      const { now } = this.calls.caller;
+      const before = (await this.calls.storeOf([kept.row]).load({ id }))!;
+      const edit = change(before, now);
+      if (edit === undefined) return before;
+      const changed = await this.calls.change<StoredSaga>(id, 'edit', [{ id }, edit], {
+        revision: kept.revision,
+        graphs: 'signal' in edit ? await this.graphsOf(before.name) : undefined,
+      });
+      if (changed) return changed.result;
+    }
+  }
+
+  signal(
+    signals: readonly (SentSignal & { readonly target: StoreTarget })[],
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult[]> {
+    return inOrder(
+      signals,
+      ({ target }) => ['id' in target ? target.id : correlationKey(target.name, target.correlationId)],
+      (signal) => this.signalOne(signal, awaited),
+    );
+  }
+
+  async signalWithin(): Promise<never> {
+    return refused('signal({ transaction })');
+  }
+
+  /** Objects are looked at by the clock of Restate. */
+  async catchUp(): Promise<void> {}
+
+  async markOverdue(names: readonly string[], limit: number): Promise<OverdueSaga[]> {
+    const ids = this.offers.takeOverdue(names, limit);
+    const marked = await Promise.all(
+      ids.map((id) => this.calls.change<OverdueSaga[]>(id, 'markOverdue', [names, 1])),
+    );
+    return marked.flatMap((one) => one!.result);
+  }
+
+  async stats(): Promise<StoreStats> {
+    const [rows, pauses] = await Promise.all([this.calls.scan(), this.pauses.stored()]);
+    return this.calls.storeOf(rows, pauses).stats();
+  }
+
+  async history(id: string, limit: number): Promise<HistoryRecord[]> {
+    return (await this.calls.among([id])).history(id, limit);
+  }
+
+  async pendingSignals(id: string): Promise<readonly StoredSignal[]> {
+    return (await this.calls.among([id])).pendingSignals(id);
+  }
+
+  async ended(ids: readonly string[]): Promise<StoredSaga[]> {
+    return (await this.calls.among(ids)).ended(ids);
+  }
+
+  async watch(ids: readonly string[]): Promise<(StoredSaga | UnreadableSaga)[]> {
+    const watched = await Promise.all(
+      [...new Set(ids)].map((id) => this.calls.change<(StoredSaga | UnreadableSaga)[]>(id, 'watch', [[id]])),
+    );
+    return watched.flatMap((one) => one!.result);
+  }
+
+  async revisions(ids: readonly string[]): Promise<readonly SagaRevision[]> {
+    return (await this.calls.among(ids)).revisions(ids);
+  }
+
+  async changes(watched: readonly SeenSaga[]): Promise<SagaChange[]> {
+    return (await this.calls.among(watched.map(({ id }) => id))).changes(watched);
+  }
+
+  async missing(ids: readonly string[]): Promise<string[]> {
+    return (await this.calls.among(ids)).missing(ids);
+  }
+
+  async schedules(): ReturnType<SagaStore['schedules']> {
+    const names = await this.calls.keysOf('DurableSagaSchedule');
+    const read = await Promise.all(names.map((name) => this.scheduleOf(name)));
+    const schedules = await Promise.all(read.flatMap((one) => (one ? this.withStatusOfLast(one.value) : [])));
+    return { schedules, now: this.calls.options.now() };
+  }
+
+  async editSchedule(saga: string, change: ChangeSchedule): Promise<ScheduleEdited | undefined> {
+    for (;;) {
+      const before = await this.scheduleOf(saga);
+      const { now } = this.calls.caller;
+      const edit = change(before && (await this.withStatusOfLast(before.value)), now);
+      if (!edit) return undefined;
+      const { ingress } = this.calls.options;
+      const call = { revision: before?.revision ?? 0, edit, ...this.calls.caller };
+      const edited = await ingress.client(SCHEDULE, saga).edit(call, this.calls.opts);
+      if (edited) return { ...edited, schedule: await this.withStatusOfLast(edited.schedule), now };
+    }
+  }
+
+  /** Restate loses nothing that it has acknowledged. */
+  readonly lastFailoverAt = -Infinity;
+
+  isOutage = isOutage;
+  isTransient = isTransient;
+  refuses = refusesData;
+
+  private async startOne(saga: NewSaga, lease: Lease): Promise<StartResult> {
+    const { id, name, correlationId } = saga;
+    if (correlationId === undefined) return this.first<StartResult>(id, 'start', saga, lease);
+    const key = correlationKey(name, correlationId);
+    const call = { saga, lease, ...this.calls.caller };
+    const answer = await this.calls.options.ingress.client(CORRELATION, key).start(call, this.calls.opts);
+    return (answer as { readonly result: readonly StartResult[] }).result[0]!;
+  }
+
+  private async signalOne(
+    { target, ...signal }: SentSignal & { readonly target: StoreTarget },
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult> {
+    const id = await this.calls.idOf(target);
+    if (id === undefined) return { outcome: 'unknown' };
+    const name = 'name' in target ? target.name : awaited && (await this.calls.read(id))?.row.saga.name;
+    const graphs = awaited && name !== undefined ? await this.graphsOf(name) : undefined;
+    const args = [[{ ...signal, target: { id } }], awaited];
+    return (await this.calls.change<SignalResult[]>(id, 'signal', args, { graphs }))!.result[0]!;
+  }
+
+  /** The result of a method that takes several of these. */
+  private async first<T>(id: string, method: 'start' | 'checkpoint', one: object, lease?: Lease): Promise<T> {
+    return (await this.calls.change<T[]>(id, method, [[one], lease]))!.result[0]!;
+  }
+
+  private graphsOf(name: string): ReturnType<RestateGraphStore['stored']> {
+    return this.graphs.stored([{ name }]);
+  }
+
+  private scheduleOf(saga: string) {
+    return this.calls.options.ingress.client(SCHEDULE, saga).read(this.calls.opts);
+  }
+
+  private async withStatusOfLast(schedule: StoredSchedule): Promise<StoredSchedule> {
+    if (!schedule.last) return schedule;
+    const status = (await this.calls.read(schedule.last.id))?.row.saga.state.status;
+    return withStatus(schedule, status && isTerminal(status) ? undefined : status);
+  }
+}
+
+/** Does all at once, but those that have a key in common one after the other. */
+function inOrder<T, R>(
+  items: readonly T[],
+  keysOf: (item: T) => readonly string[],
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const last = new Map<string, Promise<R>>();
+  return Promise.all(
+    items.map((item) => {
+      const keys = keysOf(item);
+      const done = Promise.all(keys.flatMap((key) => last.get(key) ?? [])).then(() => work(item));
+      for (const key of keys) last.set(key, done);
+      return done;
+    }),
+  );
+}

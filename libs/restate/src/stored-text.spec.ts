@@ -1,0 +1,20 @@
+import { fromText, textOf } from './stored-text.js';
+
+test('a value comes back as it was: maps, what is undefined, and what is null', () => {
+  const value = {
+    steps: new Map([['a', { result: undefined, retryAt: null, items: [undefined, 1] }]]),
+    tags: { $map: 'a tag' },
+  };
+  const text = textOf<typeof value>();
+  expect(text.deserialize(text.serialize(value))).toEqual(value);
+  expect(Object.keys(text.deserialize(text.serialize({ ...value, tags: undefined as never })))).toEqual([
+    'steps',
+    'tags',
+  ]);
+  expect(fromText(Buffer.from(text.serialize(value)).toString())).toEqual(value);
+});
+
+test('nothing is a value, too', () => {
+  const text = textOf<undefined>();
+  expect(text.deserialize(text.serialize(undefined))).toBeUndefined();
+});

@@ -1,0 +1,32 @@
+import type { Serde } from '@restatedev/restate-sdk';
+
+const MAP = '$map';
+
+/** JSON in which maps stay maps, and what is undefined stays undefined: a map of nothing. */
+const TEXT: Serde<unknown> = {
+  contentType: 'application/json',
+  serialize: (value) => Buffer.from(value === undefined ? '' : JSON.stringify(value, toPlain)),
+  deserialize: (bytes) => (bytes.length === 0 ? undefined : fromText(Buffer.from(bytes).toString())),
+};
+
+export function textOf<T>(): Serde<T> {
+  return TEXT as Serde<T>;
+}
+
+export function fromText(text: string): unknown {
+  return fromPlain(JSON.parse(text));
+}
+
+function toPlain(_key: string, value: unknown): unknown {
+  if (value === undefined) return { [MAP]: null };
+  return value instanceof Map ? { [MAP]: [...value] } : value;
+}
+
+function fromPlain(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(fromPlain);
+  const plain = value as Record<string, unknown>;
+  if (plain[MAP] === null) return undefined;
+  if (Array.isArray(plain[MAP])) return new Map(fromPlain(plain[MAP]) as [unknown, unknown][]);
+  return Object.fromEntries(Object.entries(plain).map(([key, item]) => [key, fromPlain(item)]));
+}

@@ -1,0 +1,42 @@
+/**
+ * What another engine is made of: the ports that it implements, and the rules of a store in memory, by which it may change a saga.
+ * For packages of this library in the same version. Not for applications: names here change without notice.
+ */
+export type { SagaGraph } from './definition/graph/saga-graph.js';
+export type { Checkpoint, CheckpointResult } from './engine/ports/checkpoint.js';
+export type { CleanedBatch, CleanupBatch, CleanupStore } from './engine/ports/cleanup-store.js';
+export type { EngineLog } from './engine/ports/engine-log.js';
+export type * from './engine/ports/graph-store.js';
+export type { SagaRevision } from './engine/ports/put-back.js';
+export type { SagaBackend } from './engine/ports/saga-backend.js';
+export type * from './engine/ports/saga-store.js';
+export type { StepOfSaga, StepPauseStore, StoredStepPause, WhoAndWhy } from './engine/ports/step-pause.js';
+export type { StepSlotStore } from './engine/ports/step-slots.js';
+export type {
+  HeldLease,
+  Lease,
+  NewSaga,
+  SentSignal,
+  StoredSaga,
+  StoredSignal,
+} from './engine/ports/stored-saga.js';
+export {
+  type ChangeSchedule,
+  type ScheduleEdit,
+  type ScheduleEdited,
+  type StoredSchedule,
+  withStarted,
+  withStatus,
+} from './engine/ports/stored-schedule.js';
+export type { StoredTask, StoreTaskFilter } from './engine/ports/stored-task.js';
+export type { Wakeup, WakeupMessage } from './engine/ports/wakeup.js';
+export { SagaConfigurationError, SagaUnavailableError } from './errors.js';
+export { isInProgress, isTerminal } from './machine/saga-state.js';
+export type { EngineProcess, ExternalEngine, OpenBackend, OwnEngine } from './nest/external-engine.js';
+export { transientWait } from './shared/transient-wait.js';
+export { MemoryCleanup } from './store/memory/memory-cleanup.js';
+export { type MemoryGraphs, MemoryGraphStore } from './store/memory/memory-graph-store.js';
+export { type MemoryRow, rank, toExisting } from './store/memory/memory-row.js';
+export { MemorySagaStore } from './store/memory/memory-saga-store.js';
+export { MemoryWakeupHub } from './store/memory/memory-wakeup.js';
+export { requireStorable, UnstorableError } from './store/memory/stored-copy.js';

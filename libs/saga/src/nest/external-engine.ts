@@ -1,0 +1,55 @@
+import type { SagaGraph } from '../definition/graph/saga-graph.js';
+import * as kind from '../definition/options/kinds.js';
+import type { EngineLog } from '../engine/ports/engine-log.js';
+import type { SagaBackend } from '../engine/ports/saga-backend.js';
+import type { Report } from '../shared/diagnostic.js';
+
+/** A backend that is connected. */
+export interface OpenBackend extends SagaBackend {
+  /** Ends its connections. */
+  close(): Promise<void>;
+}
+
+/** The process that an engine is for. */
+export interface EngineProcess {
+  /** The name of the process among those that hold leases. */
+  readonly worker: string;
+  /** How long (ms) an answer may take. */
+  readonly patience: number;
+  readonly log: EngineLog;
+}
+
+/** An engine other than PostgreSQL. A package of this library makes it. */
+export interface ExternalEngine {
+  /** The name of the engine in messages. */
+  readonly name: string;
+}
+
+/** What such a package makes. */
+export interface OwnEngine extends ExternalEngine {
+  /** What of a saga it cannot keep, such as `lock`. */
+  refuses(graph: SagaGraph): readonly string[];
+  open(process: EngineProcess): Promise<OpenBackend>;
+}
+
+const OF_DATABASES = ['database', 'dataSource', 'readFrom', 'shards', 'shardOf', 'partitions'] as const;
+
+export const externalEngine = kind.checked<ExternalEngine>(
+  (given) => isOwn(given),
+  'give the engine that a package of this library makes',
+);
+
+function isOwn(given: ExternalEngine | null): given is OwnEngine {
+  const { open, refuses } = (given ?? {}) as Partial<OwnEngine>;
+  return typeof open === 'function' && typeof refuses === 'function';
+}
+
+/** Reports options that are about databases: the sagas are in none. */
+export function checkExternalEngine(
+  options: { readonly engine?: object } & { readonly [Option in (typeof OF_DATABASES)[number]]?: unknown },
+  report: Report,
+): void {
+  if (options.engine === undefined) return;
+  for (const option of OF_DATABASES)
+    if (options[option] !== undefined) report(`engine and ${option} are both set`, 'set only one of them');
+}

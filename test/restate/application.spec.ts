@@ -1,0 +1,294 @@
+import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import {
+  Approval,
+  type ApprovalDecision,
+  type CompensationContext,
+  Saga,
+  SagaModule,
+  type SagaModuleOptions,
+  SagaOperations,
+  SagaService,
+  Step,
+  type StepContext,
+  StepRejectedError,
+  SubSaga,
+  WaitFor,
+} from '../../libs/saga/src/index.js';
+import { freePort } from '../../libs/cli/src/postgres/free-port.js';
+import { restateEngine } from '../../libs/restate/src/index.js';
+import { RestateServer, restateProgram } from '../support/restate-server.js';
+import { Gate, until } from '../support/gate.js';
+import '../support/with-resolvers.mjs';
+
+const program = restateProgram();
+let server: RestateServer;
+/** Each process is at this address, as behind a load balancer: what was in progress when one ended goes on in the next one. */
+let port: number;
+const open = new Set<INestApplicationContext>();
+
+const effects: string[] = [];
+let failing = 0;
+let gate = new Gate();
+
+interface Order {
+  readonly n: number;
+  readonly fails?: 'once' | 'for good';
+}
+
+@Saga({ name: 'order' })
+class OrderSaga {
+  @Step({ compensate: 'release' })
+  reserve({ input }: StepContext<Order>): { reserved: number } {
+    effects.push(`reserve ${input.n}`);
+    return { reserved: input.n };
+  }
+  release({ input, result }: CompensationContext<Order, { reserved: number }>): void {
+    effects.push(`release ${input.n} ${result?.reserved}`);
+  }
+
+  @Step({ retry: { attempts: 3, delay: '10ms' } })
+  charge({ input }: StepContext<Order>): string {
+    effects.push(`charge ${input.n}`);
+    if (input.fails === 'for good') throw new StepRejectedError('declined');
+    if (input.fails === 'once' && failing++ === 0) throw new Error('unavailable');
+    return 'paid';
+  }
+
+  @Step()
+  ship({ input }: StepContext<Order>): void {
+    effects.push(`ship ${input.n}`);
+  }
+}
+
+@Saga({ name: 'delayed' })
+class DelayedSaga {
+  @Step({ delay: '300ms' })
+  remind(): string {
+    return 'reminded';
+  }
+}
+
+@Saga({ name: 'waiting' })
+class WaitingSaga {
+  @WaitFor({ signal: 'paid' })
+  paid(_ctx: StepContext, { amount }: { amount: number }): number {
+    return amount;
+  }
+  @Approval()
+  approve(_ctx: StepContext, { by }: ApprovalDecision): string {
+    return by;
+  }
+}
+
+@Saga({ name: 'child' })
+class ChildSaga {
+  @Step()
+  work({ input }: StepContext<{ times: number }>): number {
+    return input.times * 2;
+  }
+}
+
+@Saga({ name: 'parent' })
+class ParentSaga {
+  @SubSaga(() => ChildSaga)
+  delegate(): { times: number } {
+    return { times: 21 };
+  }
+}
+
+@Saga({ name: 'slow' })
+class SlowSaga {
+  @Step()
+  first(): string {
+    effects.push('first');
+    return 'done';
+  }
+  @Step()
+  async second(): Promise<string> {
+    effects.push('second');
+    await gate.opened;
+    return 'done';
+  }
+}
+
+@Saga({ name: 'publishing' })
+class PublishingSaga {
+  @Step()
+  tell(ctx: StepContext): void {
+    ctx.publish({ topic: 'orders', type: 'placed', payload: {} });
+  }
+}
+
+@Saga({ name: 'locked', lockKey: () => 'key' })
+class LockedSaga {
+  @Step({ transactional: true })
+  work(): void {}
+}
+
+const ALL = [OrderSaga, DelayedSaga, WaitingSaga, ChildSaga, ParentSaga, SlowSaga, PublishingSaga];
+
+async function application(options: SagaModuleOptions = {}, sagas: Type[] = ALL, own = port) {
+  const engine = restateEngine({ ingress: server.ingress, admin: server.admin, port: own });
+  @Module({ imports: [SagaModule.forRoot({ engine, ...options })], providers: sagas })
+  class AppModule {}
+  const nest = await NestFactory.createApplicationContext(AppModule, {
+    logger: ['error'],
+    abortOnError: false,
+  });
+  open.add(nest);
+  return { nest, sagas: nest.get(SagaService), operations: nest.get(SagaOperations) };
+}
+
+async function close(nest: INestApplicationContext): Promise<void> {
+  open.delete(nest);
+  await nest.close();
+}
+
+/** Whether a saga is offered to a process within a second, or the call that does so is in progress. */
+async function isOfferedSoon(id: string): Promise<boolean> {
+  const calls = await server.query(`SELECT id FROM sys_invocation WHERE target = 'DurableSaga/${id}/offer'`);
+  const [row] = await server.query(
+    `SELECT value_utf8 AS kept FROM state WHERE service_name = 'DurableSaga' AND service_key = '${id}'`,
+  );
+  const { looksAt } = JSON.parse(String(row!.kept)) as { looksAt: number };
+  return calls.length > 0 || looksAt < Date.now() + 1_000;
+}
+
+const describeWhere = program ? describe : describe.skip;
+
+describeWhere('on Restate', () => {
+  beforeAll(async () => {
+    server = await RestateServer.start(program!);
+    port = await freePort();
+  });
+  beforeEach(() => {
+    effects.length = 0;
+    failing = 0;
+    gate = new Gate();
+  });
+  afterEach(async () => {
+    for (const nest of open) await close(nest);
+  });
+  afterAll(() => server.stop());
+
+  test('a saga completes, and its results can be read', async () => {
+    const { sagas } = await application();
+    const handle = await sagas.start(OrderSaga, { n: 1 }, { correlationId: 'one' });
+    expect(await handle.outcome()).toMatchObject({ status: 'completed', results: { charge: 'paid' } });
+    expect(effects).toEqual(['reserve 1', 'charge 1', 'ship 1']);
+    const again = await sagas.start(OrderSaga, { n: 1 }, { correlationId: 'one' });
+    expect([again.created, again.id]).toEqual([false, handle.id]);
+    expect(await sagas.find({ saga: OrderSaga })).toMatchObject({ items: [{ id: handle.id }] });
+  });
+
+  test('a step that fails is retried, and what completed before one that is rejected is compensated', async () => {
+    const { sagas } = await application();
+    const retried = await sagas.start(OrderSaga, { n: 2, fails: 'once' });
+    expect(await retried.outcome()).toMatchObject({ status: 'completed' });
+    const rejected = await sagas.start(OrderSaga, { n: 3, fails: 'for good' });
+    expect(await rejected.outcome()).toMatchObject({ status: 'compensated' });
+    expect(effects).toEqual([
+      ...['reserve 2', 'charge 2', 'charge 2', 'ship 2'],
+      ...['reserve 3', 'charge 3', 'release 3 3'],
+    ]);
+  });
+
+  test('a saga waits for times, signals, approvals and sub-sagas', async () => {
+    const { sagas } = await application();
+    const delayed = await sagas.start(DelayedSaga, undefined);
+    const parent = await sagas.start(ParentSaga, undefined);
+    const waiting = await sagas.start(WaitingSaga, undefined);
+    await sagas.signal(waiting.id, 'paid', { amount: 20 });
+    await until(async () => (await sagas.tasks({ saga: WaitingSaga })).items.length === 1);
+    await sagas.approve(waiting.id, 'approve', { by: 'ann' });
+    expect(await waiting.outcome()).toMatchObject({
+      status: 'completed',
+      results: { paid: 20, approve: 'ann' },
+    });
+    expect(await parent.outcome()).toMatchObject({
+      status: 'completed',
+      results: { delegate: { work: 42 } },
+    });
+    expect(await delayed.outcome()).toMatchObject({ status: 'completed' });
+  });
+
+  test('a saga that is cancelled while it waits, or runs, is compensated', async () => {
+    const { sagas } = await application();
+    const waiting = await sagas.start(WaitingSaga, undefined);
+    await sagas.cancel(waiting.id, { reason: 'changed my mind' });
+    expect(await waiting.outcome()).toMatchObject({ status: 'compensated' });
+    const slow = await sagas.start(SlowSaga, undefined);
+    await until(() => effects.includes('second'));
+    await sagas.cancel(slow.id);
+    gate.open();
+    expect(await slow.outcome()).toMatchObject({ status: 'compensated' });
+  });
+
+  test('operators pause, resume and read the history', async () => {
+    const { sagas, operations } = await application();
+    const handle = await sagas.start(WaitingSaga, undefined);
+    const { id } = handle;
+    await operations.pause(id, { by: 'ops' });
+    await until(async () => (await sagas.get(id))?.status === 'paused');
+    await operations.resume(id, { by: 'ops' });
+    await sagas.signal(id, 'paid', { amount: 1 });
+    await sagas.approve(id, 'approve', { by: 'ann' });
+    await handle.outcome();
+    expect(await operations.history(id)).toMatchObject([
+      { action: 'pause', by: 'ops' },
+      { action: 'resume', by: 'ops' },
+      { action: 'signal', signal: 'paid' },
+      { action: 'approve', by: 'ann' },
+    ]);
+  });
+
+  test('sagas come to rest before a paused step, and go on when it is resumed in another process', async () => {
+    const other = await application({}, ALL, await freePort());
+    // Restate calls the process that was registered last.
+    const { sagas, operations } = await application();
+    await operations.pauseStep(OrderSaga, 'charge', { by: 'ops', reason: 'down' });
+    const handles = [await sagas.start(OrderSaga, { n: 7 }), await sagas.start(OrderSaga, { n: 8 })];
+    for (const { id } of handles)
+      await until(async () => (await sagas.get(id)).waitingFor?.kind === 'paused-step');
+    expect(effects.filter((effect) => effect.startsWith('charge'))).toEqual([]);
+    await other.operations.resumeStep(OrderSaga, 'charge', { by: 'ops' });
+    for (const handle of handles) expect(await handle.outcome()).toMatchObject({ status: 'completed' });
+    expect((await operations.pausedSteps({ resumed: 1 })).items).toMatchObject([{ resumed: { by: 'ops' } }]);
+  });
+
+  test('a saga goes on after the server was killed, and in the next process after its own has gone', async () => {
+    // A third of it is no whole number of milliseconds.
+    const lease = '3001ms';
+    const first = await application({ worker: { lease, shutdownTimeout: '10ms' } });
+    const slow = await first.sagas.start(SlowSaga, undefined);
+    await until(() => effects.includes('second'));
+    await server.kill();
+    await server.restart();
+    await close(first.nest);
+    expect(await isOfferedSoon(slow.id)).toBe(true);
+    gate.open();
+    const second = await application({ worker: { lease } });
+    await until(async () => (await second.sagas.get(slow.id))?.status === 'completed');
+    expect(effects.filter((effect) => effect === 'first')).toHaveLength(1);
+  });
+
+  test('a step that publishes a message fails, since no message would be sent', async () => {
+    const { sagas } = await application();
+    const handle = await sagas.start(PublishingSaga, undefined);
+    expect(await handle.outcome()).toMatchObject({
+      status: 'compensated',
+      failure: {
+        step: 'tell',
+        error: { message: expect.stringContaining('ctx.publish() is not available') },
+      },
+    });
+  });
+
+  test('what Restate cannot keep is refused at start-up, by name', async () => {
+    await expect(application({}, [LockedSaga])).rejects.toThrow(
+      "Restate cannot keep everything that these sagas have: saga 'locked@1' has lockKey; saga 'locked@1' has transactional in step 'work'.",
+    );
+    await expect(application({ dataSource: 'a' })).rejects.toThrow('engine and dataSource are both set');
+  });
+});

@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../libs/cli/src/postgres/free-port.js';
+import { pause } from './gate.js';
+
+const PROGRAM = `@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`;
+/** A machine that is busy takes its time. */
+const STARTS_WITHIN = 60_000;
+
+/** The server's program, which npm installs where there is one. */
+export function restateProgram(): string | undefined {
+  try {
+    return createRequire(import.meta.url).resolve(PROGRAM);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A Restate server of one node, in a folder of its own. */
+export class RestateServer {
+  private constructor(
+    readonly ingress: string,
+    readonly admin: string,
+    private readonly folder: string,
+    private readonly start: () => ChildProcess,
+    private process: ChildProcess,
+  ) {}
+
+  static async start(program: string): Promise<RestateServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'restate-'));
+    const [ingress, admin, node] = await Promise.all([freePort(), freePort(), freePort()]);
+    const env = {
+      ...process.env,
+      DO_NOT_TRACK: '1',
+      RESTATE_DISABLE_TELEMETRY: 'true',
+      RESTATE_BASE_DIR: folder,
+      RESTATE_BIND_IP: '127.0.0.1',
+      RESTATE_LISTEN_MODE: 'tcp',
+      RESTATE_BIND_ADDRESS: `127.0.0.1:${node}`,
+      RESTATE_ADVERTISED_ADDRESS: `http://127.0.0.1:${node}`,
+      RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${admin}`,
+      RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${ingress}`,
+      RESTATE_DEFAULT_NUM_PARTITIONS: '2',
+      RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '128 MiB',
+      RESTATE_LOG_FILTER: 'warn',
+    };
+    const start = () => spawn(program, ['--no-logo'], { env, stdio: 'ignore' });
+    const server = new RestateServer(
+      `http://127.0.0.1:${ingress}`,
+      `http://127.0.0.1:${admin}`,
+      folder,
+      start,
+      start(),
+    );
+    await server.ready();
+    return server;
+  }
+
+  /** As if the machine had lost its power. */
+  async kill(): Promise<void> {
+    await this.end('SIGKILL');
+  }
+
+  /** Starts it again. After a kill it takes some 10 s until its partitions have a leader, and answer. */
+  async restart(): Promise<void> {
+    this.process = this.start();
+    await this.ready();
+    await this.query('SELECT service_key FROM state LIMIT 1');
+  }
+
+  async stop(): Promise<void> {
+    await this.end('SIGTERM');
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** Asks it in SQL, again as long as it is not able to answer. */
+  async query(query: string): Promise<Record<string, unknown>[]> {
+    for (;;) {
+      const response = await fetch(new URL('/query', this.admin), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify({ query }),
+      }).catch(() => undefined);
+      if (response?.ok) return ((await response.json()) as { rows: Record<string, unknown>[] }).rows;
+      if (response && response.status < 500) throw new Error(await response.text());
+      await pause(50);
+    }
+  }
+
+  private async end(signal: NodeJS.Signals): Promise<void> {
+    const { process } = this;
+    if (process.exitCode !== null || process.signalCode !== null) return;
+    const ended = new Promise((resolve) => process.once('exit', resolve));
+    process.kill(signal);
+    await ended;
+  }
+
+  private async ready(): Promise<void> {
+    const until = performance.now() + STARTS_WITHIN;
+    for (;;) {
+      const answers = await Promise.all(
+        [new URL('/health', this.admin), new URL('/restate/health', this.ingress)].map((url) =>
+          fetch(url).then(
+            ({ ok }) => ok,
+            () => false,
+          ),
+        ),
+      );
+      if (answers.every(Boolean)) return;
+      if (performance.now() > until) throw new Error('The Restate server did not start');
+      await pause(25);
+    }
+  }
+}
