@@ -8,11 +8,19 @@ export class Gate<T = void> {
   }
 }
 
-/** Resolves once the check gives something true, and with it; the test's own timeout is the limit. */
+/** Milliseconds: less than the time that a test has, so that a failure says which condition never held. */
+const PATIENCE = 150_000;
+
+/**
+ * Resolves once the check gives something true, and with it.
+ * @throws after 150 s, with the place of the call
+ */
 export async function until<T>(check: () => T | Promise<T>): Promise<NonNullable<T>> {
-  for (;;) {
+  const failure = new Error(`Not true within ${PATIENCE / 1000} s: ${check}`);
+  for (const end = performance.now() + PATIENCE; ;) {
     const value = await check();
     if (value) return value;
+    if (performance.now() > end) throw failure;
     await pause(5);
   }
 }

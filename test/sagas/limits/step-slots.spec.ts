@@ -192,15 +192,18 @@ describe('a limit of a step', () => {
   });
 
   test('lets the next one in when an operator abandons an attempt, or takes a step that waits as done', async () => {
+    const hangs = new Gate();
     @Saga({ name: 'abandoned-slots', retry: { attempts: 1 } })
     class Abandoned {
       @Step({ limit: { count: 1 } }) work(ctx: StepContext<string>) {
-        return ctx.input === 'hangs' ? new Promise<void>(() => undefined) : undefined;
+        if (ctx.input !== 'hangs') return undefined;
+        hangs.open();
+        return new Promise<void>(() => undefined);
       }
     }
     const { sagas, operations } = await apps.start({ sagas: [Abandoned], options: wakeupsOnly });
     const hanging = await sagas.start(Abandoned, 'hangs');
-    await until(async () => (await sagas.get(hanging.id)).lockedBy !== undefined);
+    await hangs.opened;
     const [done, last] = [await sagas.start(Abandoned, 'plain'), await sagas.start(Abandoned, 'plain')];
     for (const { id } of [done, last])
       await until(async () => (await sagas.get(id)).waitingFor?.kind === 'limit');

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import {
   Saga,
   SagaShardUnavailableError,
@@ -71,5 +72,34 @@ test('a shard is not closed before the step that runs there has ended and is rec
   await closing;
   const rows = await apps.sql('eu', 'SELECT status FROM saga.instance WHERE id = $1', [handle.id]);
   expect(rows).toEqual([{ status: 'completed' }]);
+  await app.shards.open('eu');
+});
+
+test('a shard is not closed while a process has a saga that it took after the last look', async () => {
+  [begun, released] = [new Gate(), new Gate()];
+  const app = await apps.start({ sagas });
+  const { id } = await app.sagas.start(PaymentSaga, {}, { shard: 'eu' });
+  await apps.idle('eu');
+  // A process whose claim is not committed at the look.
+  const claiming = new pg.Client({ connectionString: apps.url('eu') });
+  await claiming.connect();
+  await claiming.query('BEGIN');
+  await claiming.query(
+    `UPDATE saga.instance SET locked_by = 'a process', rank_at = now(), due_at = now() + interval '1 hour' WHERE id = $1`,
+    [id],
+  );
+  let isClosed = false;
+  const closing = app.shards.close('eu').then(() => (isClosed = true));
+  const locks = `SELECT FROM pg_locks JOIN pg_database d ON d.oid = database WHERE NOT granted AND datname = current_database()`;
+  await until(async () => (await apps.sql('eu', locks)).length > 0);
+  await claiming.query('COMMIT');
+  await pause(500);
+  expect(isClosed).toBe(false);
+  await claiming.query(
+    'UPDATE saga.instance SET locked_by = NULL, rank_at = NULL, due_at = NULL WHERE id = $1',
+    [id],
+  );
+  await claiming.end();
+  await closing;
   await app.shards.open('eu');
 });

@@ -74,8 +74,9 @@ export class PostgresShardRow {
    */
   async close(change: ShardChange): Promise<void> {
     await this.setClosed(true, change);
-    let holder: string | undefined;
-    for (let waited = 0; (holder = await this.holder()) !== undefined; waited += LOOK) {
+    for (let waited = 0; ; waited += LOOK) {
+      const holder = (await this.holder(this.sql)) ?? (await this.seal());
+      if (holder === undefined) return;
       if (waited >= CLOSE_PATIENCE)
         throw new SagaUnavailableError(
           `The shard is closed for everything new, but a process still runs its sagas or its relay: ${holder}. ` +
@@ -83,14 +84,25 @@ export class PostgresShardRow {
         );
       await new Promise((resolve) => setTimeout(resolve, LOOK));
     }
-    await this.sql.transaction(async (sql) => {
+  }
+
+  /**
+   * From its return on each change of the tables is refused, unless a process that does not know yet has taken a lease since
+   * the last look. Returns the holder then, and changes nothing.
+   */
+  private seal(): Promise<string | undefined> {
+    return this.sql.transaction(async (sql) => {
       await disableTimeouts(sql);
-      for (const table of await this.sealedTables(sql)) {
-        await sql.query(`DROP TRIGGER IF EXISTS ${TRIGGER} ON ${table}`);
+      const tables = await this.sealedTables(sql);
+      // Waits for the changes in progress, and lets none begin. The triggers need no stronger lock.
+      await sql.query(`LOCK TABLE ${tables.join(', ')} IN SHARE ROW EXCLUSIVE MODE`);
+      const holder = await this.holder(sql);
+      if (holder !== undefined) return holder;
+      for (const table of tables)
         await sql.query(
-          `CREATE TRIGGER ${TRIGGER} BEFORE INSERT OR UPDATE OR DELETE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION "${this.schema}".shard_closed()`,
+          `CREATE OR REPLACE TRIGGER ${TRIGGER} BEFORE INSERT OR UPDATE OR DELETE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION "${this.schema}".shard_closed()`,
         );
-      }
+      return undefined;
     });
   }
 
@@ -124,8 +136,8 @@ export class PostgresShardRow {
   }
 
   /** Who holds a lease of a saga, or of messages. Plan: unfinished work only, by instance_due. */
-  private async holder(): Promise<string | undefined> {
-    const [row] = await this.sql.query<{ holder: string }[]>(
+  private async holder(sql: Sql): Promise<string | undefined> {
+    const [row] = await sql.query<{ holder: string }[]>(
       `SELECT locked_by AS holder FROM "${this.schema}".instance
        WHERE rank_at IS NOT NULL AND locked_by IS NOT NULL AND due_at > clock_timestamp()
        UNION ALL
