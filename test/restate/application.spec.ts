@@ -273,6 +273,20 @@ describeWhere('on Restate', () => {
     expect(effects.filter((effect) => effect === 'first')).toHaveLength(1);
   });
 
+  test('calls that no process answers are made again each second, for ever, and what is over takes no room', async () => {
+    await application();
+    const { services } = (await (await fetch(new URL('/services', server.admin))).json()) as {
+      services: { name: string }[];
+    };
+    expect(services.length).toBeGreaterThanOrEqual(6);
+    for (const service of services)
+      expect(service).toMatchObject({
+        retry_policy: { max_interval: '1s', max_attempts: Number.MAX_SAFE_INTEGER },
+        journal_retention: '0s',
+        idempotency_retention: '1m',
+      });
+  });
+
   test('a step that publishes a message fails, since no message would be sent', async () => {
     const { sagas } = await application();
     const handle = await sagas.start(PublishingSaga, undefined);

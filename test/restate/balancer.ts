@@ -4,6 +4,7 @@ import {
   connect,
   constants,
   createServer,
+  type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
@@ -20,12 +21,7 @@ export class Balancer {
     this.server.on('session', (client) => this.clients.add(client));
     this.server.on('stream', (stream, headers) => {
       stream.on('error', () => undefined);
-      const request = this.next().request(headers, { endStream: false });
-      const cut = () => !stream.destroyed && stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-      request.on('error', cut);
-      request.on('close', cut);
-      stream.on('close', () => request.close());
-      pass(stream, request);
+      void this.next().then((session) => pass(stream, headers, session));
     });
   }
 
@@ -45,21 +41,43 @@ export class Balancer {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private next(): ClientHttp2Session {
-    const port = this.ports[(this.turn += 1) % this.ports.length]!;
+  /** Undefined: no port answers. */
+  private async next(): Promise<ClientHttp2Session | undefined> {
+    for (const _ of this.ports) {
+      const session = await this.sessionOf(this.ports[(this.turn += 1) % this.ports.length]!);
+      if (session) return session;
+    }
+    return undefined;
+  }
+
+  private async sessionOf(port: number): Promise<ClientHttp2Session | undefined> {
     const open = this.sessions.get(port);
     if (open && !open.closed && !open.destroyed) return open;
     const session = connect(`http://127.0.0.1:${port}`);
-    session.on('error', () => this.sessions.delete(port));
-    session.on('close', () => this.sessions.delete(port));
+    session.on('error', () => undefined);
+    try {
+      await once(session, 'connect');
+    } catch {
+      return undefined;
+    }
     this.sessions.set(port, session);
     return session;
   }
 }
 
-function pass(stream: ServerHttp2Stream, request: ReturnType<ClientHttp2Session['request']>): void {
-  request.on('response', (headers) => {
-    if (!stream.destroyed) stream.respond(headers);
+function pass(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  session: ClientHttp2Session | undefined,
+): void {
+  const cut = () => !stream.destroyed && stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  if (!session || session.destroyed || session.closed) return void cut();
+  const request = session.request(headers, { endStream: false });
+  request.on('error', cut);
+  request.on('close', cut);
+  stream.on('close', () => request.close());
+  request.on('response', (answer) => {
+    if (!stream.destroyed) stream.respond(answer);
   });
   stream.pipe(request);
   request.pipe(stream);

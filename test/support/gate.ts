@@ -16,7 +16,7 @@ const PATIENCE = 150_000;
  * @throws after 150 s, with the place of the call
  */
 export async function until<T>(check: () => T | Promise<T>): Promise<NonNullable<T>> {
-  const failure = new Error(`Not true within ${PATIENCE / 1000} s: ${check}`);
+  const failure = new Error(`Not true within ${PATIENCE / 1000} s: ${String(check)}`);
   for (const end = performance.now() + PATIENCE; ;) {
     const value = await check();
     if (value) return value;

@@ -79,15 +79,21 @@ export class RestateServer {
   /** Asks it in SQL, again as long as it is not able to answer. */
   async query(query: string): Promise<Record<string, unknown>[]> {
     for (;;) {
-      const response = await fetch(new URL('/query', this.admin), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', accept: 'application/json' },
-        body: JSON.stringify({ query }),
-      }).catch(() => undefined);
-      if (response?.ok) return ((await response.json()) as { rows: Record<string, unknown>[] }).rows;
-      if (response && response.status < 500) throw new Error(await response.text());
+      const answer = await this.asked(query).catch(() => undefined);
+      if (answer?.ok) return (JSON.parse(answer.text) as { rows: Record<string, unknown>[] }).rows;
+      if (answer && answer.status < 500) throw new Error(answer.text);
       await pause(50);
     }
+  }
+
+  private async asked(query: string) {
+    const response = await fetch(new URL('/query', this.admin), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    const { ok, status } = response;
+    return { ok, status, text: await response.text() };
   }
 
   private async end(signal: NodeJS.Signals): Promise<void> {

@@ -39,6 +39,19 @@ import { textOf } from './stored-text.js';
 /** Hints that are kept for a worker that does not listen at the moment. */
 const HINTS_KEPT = 100;
 const LISTENS_FOR = { seconds: 30 };
+/**
+ * A call is repeated for as long as no process answers: calls of the same object wait for it. By default Restate waits up to a minute
+ * between two attempts, and pauses a call after 70. What a call did is stored in the object: its journal is not kept, and its answer for as
+ * long as the client may repeat the request, and not for a day.
+ */
+const OPTIONS = {
+  retryPolicy: {
+    ...{ initialInterval: 50, exponentiationFactor: 2, maxInterval: 1_000 },
+    maxAttempts: Number.MAX_SAFE_INTEGER,
+  },
+  journalRetention: 0,
+  idempotencyRetention: 60_000,
+};
 /** The lease of a saga that any worker may take. */
 const NOBODY: Lease = { worker: '', duration: 0 };
 
@@ -70,6 +83,7 @@ export type TakeNews = (news: News) => NewsTaken;
 /** The objects that Restate calls in this process. */
 export function objectsOf(take: TakeNews) {
   const saga = implement(SAGA, {
+    options: OPTIONS,
     handlers: {
       change: async (ctx, call): Promise<ChangeAnswer> => {
         const kept = await keptOf(ctx);
@@ -120,6 +134,7 @@ export function objectsOf(take: TakeNews) {
   });
 
   const correlation = implement(CORRELATION, {
+    options: OPTIONS,
     handlers: {
       start: async (ctx, call) => {
         const id = await ctx.get('id', textOf<string>());
@@ -145,6 +160,7 @@ export function objectsOf(take: TakeNews) {
   });
 
   const hints = implement(HINTS, {
+    options: OPTIONS,
     handlers: {
       put: async (ctx, message) => {
         const listener = await ctx.get('listener', textOf<string>());
@@ -180,6 +196,7 @@ export function objectsOf(take: TakeNews) {
   });
 
   const schedule = implement(SCHEDULE, {
+    options: OPTIONS,
     handlers: {
       edit: async (ctx, { revision, edit, now, worker }) => {
         const before = await registerOf<ReturnType<typeof withStarted>>(ctx);
@@ -194,6 +211,7 @@ export function objectsOf(take: TakeNews) {
   });
 
   const graphs = implement(GRAPHS, {
+    options: OPTIONS,
     handlers: {
       write: async (ctx, { revision, value }) => {
         const before = await registerOf(ctx);
@@ -206,6 +224,7 @@ export function objectsOf(take: TakeNews) {
   });
 
   const pauses = implement(PAUSES, {
+    options: OPTIONS,
     handlers: {
       change: async (ctx, { method, step, who, now }) => {
         const before = await keptPauses(ctx);
