@@ -18,7 +18,7 @@ import {
 import { freePort } from '../../libs/cli/src/postgres/free-port.js';
 import { restateEngine } from '../../libs/restate/src/index.js';
 import { RestateServer, restateProgram } from '../support/restate-server.js';
-import { Gate, until } from '../support/gate.js';
+import { Gate, pause, until } from '../support/gate.js';
 import '../support/with-resolvers.mjs';
 
 const program = restateProgram();
@@ -112,6 +112,23 @@ class SlowSaga {
   }
 }
 
+const attempts = { now: 0, most: 0, at: [] as number[] };
+
+@Saga({ name: 'limited' })
+class LimitedSaga {
+  @Step({ limit: { count: 2 } })
+  async work(): Promise<void> {
+    attempts.now += 1;
+    attempts.most = Math.max(attempts.most, attempts.now);
+    await pause(30);
+    attempts.now -= 1;
+  }
+  @Step({ rateLimit: { count: 3, per: '500ms' } })
+  send(): void {
+    attempts.at.push(performance.now());
+  }
+}
+
 @Saga({ name: 'publishing' })
 class PublishingSaga {
   @Step()
@@ -126,7 +143,16 @@ class LockedSaga {
   work(): void {}
 }
 
-const ALL = [OrderSaga, DelayedSaga, WaitingSaga, ChildSaga, ParentSaga, SlowSaga, PublishingSaga];
+const ALL = [
+  OrderSaga,
+  DelayedSaga,
+  WaitingSaga,
+  ChildSaga,
+  ParentSaga,
+  SlowSaga,
+  LimitedSaga,
+  PublishingSaga,
+];
 
 async function application(options: SagaModuleOptions = {}, sagas: Type[] = ALL, own = port) {
   const engine = restateEngine({ ingress: server.ingress, admin: server.admin, port: own });
@@ -255,6 +281,19 @@ describeWhere('on Restate', () => {
     await other.operations.resumeStep(OrderSaga, 'charge', { by: 'ops' });
     for (const handle of handles) expect(await handle.outcome()).toMatchObject({ status: 'completed' });
     expect((await operations.pausedSteps({ resumed: 1 })).items).toMatchObject([{ resumed: { by: 'ops' } }]);
+  });
+
+  test('steps of all sagas in two processes keep their limit, and their rate', async () => {
+    const processes = [await application({}, ALL, await freePort()), await application()];
+    const handles = await Promise.all(
+      Array.from({ length: 9 }, (_, n) => processes[n % 2]!.sagas.start(LimitedSaga, undefined)),
+    );
+    for (const handle of handles) expect(await handle.outcome()).toMatchObject({ status: 'completed' });
+    expect(attempts.most).toBeLessThanOrEqual(2);
+    const { at } = attempts;
+    expect(at).toHaveLength(9);
+    // A timer is early by less than a millisecond.
+    for (let n = 3; n < at.length; n += 1) expect(at[n]! - at[n - 3]!).toBeGreaterThan(450);
   });
 
   test('a saga goes on after the server was killed, and in the next process after its own has gone', async () => {

@@ -4,12 +4,17 @@ import type {
   MemoryGraphs,
   MemoryRow,
   NewSaga,
+  RateRequest,
+  Reservation,
   ScheduleEdit,
+  SlotHolder,
+  SlotLimit,
   StartResult,
   StepOfSaga,
   StoredGraph,
   StoredSchedule,
   StoredStepPause,
+  SweptSaga,
   WakeupMessage,
   WhoAndWhy,
 } from 'nestjs-durable-saga/internal/backend';
@@ -83,6 +88,24 @@ export interface RestCall {
   readonly steps: readonly string[];
 }
 
+export interface ReserveCall {
+  readonly limit: RateRequest;
+  readonly attempts: number;
+  readonly now: number;
+}
+
+export interface SlotCall {
+  readonly limit: SlotLimit;
+  readonly holder: SlotHolder;
+  readonly steps: readonly string[];
+  readonly now: number;
+}
+
+export interface SweepCall {
+  readonly sagas: readonly SweptSaga[];
+  readonly now: number;
+}
+
 export interface ScheduleCall extends Caller {
   readonly revision: number;
   readonly edit: ScheduleEdit;
@@ -103,8 +126,10 @@ const shared = <O>() => iface.shared.serdes({ input: textOf<void>(), output: tex
 export const SAGA = iface.object('DurableSaga', {
   change: exclusive<ChangeCall, ChangeAnswer>(),
   add: exclusive<ChildCall, void>(),
-  /** A saga that this one waits for has ended. */
-  wake: exclusive<{ readonly now: number }, void>(),
+  /** What this one waits for has come. Since then it is due; default: now. */
+  wake: exclusive<{ readonly now: number; readonly since?: number }, void>(),
+  /** Ends a lease of this epoch that has run out. Its worker learns of it. */
+  fence: exclusive<{ readonly epoch: number; readonly now: number }, void>(),
   /** Looks whether the saga is due. */
   look: exclusive<{ readonly at: number }, void>(),
   /** The process to which it was offered has ended. */
@@ -149,6 +174,15 @@ export const GRAPHS = iface.object('DurableSagaGraphs', {
   /** False: they have another revision. */
   write: exclusive<Register<MemoryGraphs>, boolean>(),
   read: shared<Register<MemoryGraphs> | undefined>(),
+});
+
+/** The slots and the times that the limits of a step give out, by `limitKey`. */
+export const LIMIT = iface.object('DurableSagaLimit', {
+  reserve: exclusive<ReserveCall, Reservation>(),
+  /** Undefined: the lease is lost. */
+  take: exclusive<SlotCall, readonly string[] | undefined>(),
+  free: exclusive<SlotCall, void>(),
+  sweep: exclusive<SweepCall, void>(),
 });
 
 /** The pauses of all steps, under the key `all`. */

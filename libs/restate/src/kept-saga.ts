@@ -67,3 +67,8 @@ export function dueAtOf({ saga }: MemoryRow): number | undefined {
 export function overdueAtOf({ saga: { slaAt, overdue, finishedAt } }: MemoryRow): number | undefined {
   return finishedAt === undefined && !overdue ? slaAt : undefined;
 }
+
+/** A worker has it, but its lease is over. */
+export function hasRunOut({ saga: { lockedBy, dueAt } }: MemoryRow, now: number): boolean {
+  return lockedBy !== undefined && dueAt !== undefined && dueAt <= now;
+}

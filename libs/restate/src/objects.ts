@@ -33,25 +33,14 @@ import {
   SCHEDULE,
   type StartCall,
 } from './contracts.js';
-import { changed, type Changed, dueAtOf, type KeptSaga, overdueAtOf } from './kept-saga.js';
+import { changed, type Changed, dueAtOf, hasRunOut, type KeptSaga, overdueAtOf } from './kept-saga.js';
+import { limitObject } from './limit-object.js';
+import { OPTIONS } from './object-options.js';
 import { textOf } from './stored-text.js';
 
 /** Hints that are kept for a worker that does not listen at the moment. */
 const HINTS_KEPT = 100;
 const LISTENS_FOR = { seconds: 30 };
-/**
- * A call is repeated for as long as no process answers: calls of the same object wait for it. By default Restate waits up to a minute
- * between two attempts, and pauses a call after 70. What a call did is stored in the object: its journal is not kept, and its answer for as
- * long as the client may repeat the request, and not for a day.
- */
-const OPTIONS = {
-  retryPolicy: {
-    ...{ initialInterval: 50, exponentiationFactor: 2, maxInterval: 1_000 },
-    maxAttempts: Number.MAX_SAFE_INTEGER,
-  },
-  journalRetention: 0,
-  idempotencyRetention: 60_000,
-};
 /** The lease of a saga that any worker may take. */
 const NOBODY: Lease = { worker: '', duration: 0 };
 
@@ -102,11 +91,17 @@ export function objectsOf(take: TakeNews) {
       add: async (ctx, { row, now }) => {
         if (!(await keptOf(ctx))) await put(ctx, { row, revision: 1, watchers: [] }, now);
       },
-      wake: async (ctx, { now }) => {
+      wake: async (ctx, { now, since = now }) => {
         const kept = await keptOf(ctx);
         if (!kept) return;
-        const change = await changed(kept.row, now, async (store) => store.wake(ctx.key, now));
+        const change = await changed(kept.row, now, async (store) => store.wake(ctx.key, since));
         await keep(ctx, kept, change, { now });
+      },
+      fence: async (ctx, { epoch, now }) => {
+        const kept = await keptOf(ctx);
+        if (kept?.row.saga.epoch !== epoch || !hasRunOut(kept.row, now)) return;
+        const row = { ...kept.row, saga: { ...kept.row.saga, epoch: epoch + 1 } };
+        ctx.set('saga', { ...kept, row, revision: kept.revision + 1 }, textOf<KeptSaga>());
       },
       look: async (ctx, { at }) => {
         const kept = await keptOf(ctx);
@@ -308,7 +303,7 @@ export function objectsOf(take: TakeNews) {
     ctx.set('saga', isSooner ? { ...kept, looksAt: next } : kept, textOf<KeptSaga>());
   }
 
-  return [saga, correlation, hints, schedule, graphs, pauses];
+  return [saga, correlation, hints, schedule, graphs, pauses, limitObject()];
 }
 
 /** The pauses for which a saga comes to rest by a checkpoint, where it is entered, so that it is found once they are over. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Ingress, Opts } from '@restatedev/restate-sdk-clients';
+import { type Ingress, Opts, SendOpts } from '@restatedev/restate-sdk-clients';
 import {
   type MemoryRow,
   MemorySagaStore,
@@ -40,6 +40,11 @@ export class RestateCalls {
     return Opts.from({ timeout: this.options.patience });
   }
 
+  /** Ends a call that takes too long to be accepted. Its answer is not waited for. */
+  get sendOpts(): SendOpts<never> {
+    return SendOpts.from({ timeout: this.options.patience });
+  }
+
   /** Changes a saga by a method of the store. Undefined: the saga has another revision. */
   async change<T>(
     id: string,
@@ -56,7 +61,7 @@ export class RestateCalls {
   /** Has other processes offered these sagas, if they are due. */
   async offer(ids: readonly string[]): Promise<void> {
     const { ingress, now } = this.options;
-    const offers = ids.map((id) => ingress.sendClient(SAGA, id).offer({ now: now() }));
+    const offers = ids.map((id) => ingress.sendClient(SAGA, id).offer({ now: now() }, this.sendOpts));
     // What is not offered now is offered later.
     await Promise.allSettled(offers);
   }
@@ -101,9 +106,10 @@ export class RestateCalls {
     return rows.map((row) => (fromText(row.value_utf8) as KeptSaga).row);
   }
 
-  /** The keys of all objects of a service that have a state. */
-  async keysOf(service: string): Promise<string[]> {
-    const query = `SELECT DISTINCT service_key FROM state WHERE service_name = '${service}' ORDER BY service_key`;
+  /** The keys of all objects of a service that have a state, or this part of it. */
+  async keysOf(service: string, part?: string): Promise<string[]> {
+    const of = part === undefined ? '' : ` AND key = '${part}'`;
+    const query = `SELECT DISTINCT service_key FROM state WHERE service_name = '${service}'${of} ORDER BY service_key`;
     return (await this.query<{ service_key: string }>(query)).map((row) => row.service_key);
   }
 

@@ -37,14 +37,11 @@ export function restateEngine({
 
 function refuses(graph: SagaGraph): string[] {
   const ofSteps = [...graph.steps.values()].flatMap((step) =>
-    [step.transactional && 'transactional', step.limit && 'limit', step.rateLimit && 'rateLimit'].flatMap(
-      (what) => (what ? `${what} in step '${step.name}'` : []),
-    ),
+    step.transactional ? `transactional in step '${step.name}'` : [],
   );
   const ofSaga = [
     graph.lockKey && 'lockKey',
     graph.limit && 'limit',
-    graph.rateLimit && 'rateLimit',
     graph.durability === 'relaxed' && "durability: 'relaxed'",
   ].flatMap((what) => what || []);
   return [...ofSaga, ...ofSteps];

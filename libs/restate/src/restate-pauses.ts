@@ -60,7 +60,10 @@ export class RestatePauses implements StepPauseStore {
     await ingress.client(PAUSES, ALL).change({ method, step, who, now: now() }, this.calls.opts);
     this.announce(CHANGED);
     const workers = await this.calls.keysOf('DurableSagaHints');
-    await Promise.allSettled(workers.map((worker) => ingress.sendClient(HINTS, worker).put(CHANGED)));
+    const { sendOpts } = this.calls;
+    await Promise.allSettled(
+      workers.map((worker) => ingress.sendClient(HINTS, worker).put(CHANGED, sendOpts)),
+    );
   }
 
   private read() {

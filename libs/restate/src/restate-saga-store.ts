@@ -10,8 +10,10 @@ import {
   type HistoryRecord,
   isTerminal,
   type Lease,
+  limitKey,
   type NewSaga,
   type OverdueSaga,
+  type RateRequest,
   type RenewResult,
   type Reservation,
   type SagaChange,
@@ -38,7 +40,7 @@ import {
   UnstorableError,
   withStatus,
 } from 'nestjs-durable-saga/internal/backend';
-import { CORRELATION, correlationKey, SCHEDULE } from './contracts.js';
+import { CORRELATION, correlationKey, LIMIT, SCHEDULE } from './contracts.js';
 import type { Offers } from './offers.js';
 import type { RestateCalls } from './restate-calls.js';
 import { isOutage, isTransient, refusesData } from './restate-errors.js';
@@ -63,9 +65,24 @@ export class RestateSagaStore implements SagaStore {
   ) {}
 
   readonly stepSlots: StepSlotStore = {
-    take: async () => refused('limit of a step'),
-    free: async () => undefined,
-    sweep: async () => undefined,
+    take: (limit, holder, steps) => {
+      const { now } = this.calls.caller;
+      return this.limit(limit).take({ limit, holder, steps, now }, this.calls.opts);
+    },
+    free: (limit, holder, steps) => {
+      const { now } = this.calls.caller;
+      return this.limit(limit).free({ limit, holder, steps, now }, this.calls.opts);
+    },
+    sweep: async (sagas) => {
+      const { now } = this.calls.caller;
+      const names = new Set(sagas.map(({ name }) => name));
+      const keys = await this.calls.keysOf('DurableSagaLimit', 'places');
+      const limits = keys.filter((key) => names.has((JSON.parse(key) as [string])[0]));
+      const { ingress } = this.calls.options;
+      await Promise.all(
+        limits.map((key) => ingress.client(LIMIT, key).sweep({ sagas, now }, this.calls.opts)),
+      );
+    },
   };
 
   async start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
@@ -138,8 +155,9 @@ export class RestateSagaStore implements SagaStore {
     await Promise.all(leases.map((held) => this.calls.change(held.id, 'giveBack', [[held], lease, delay])));
   }
 
-  async reserve(): Promise<Reservation> {
-    return refused('A rate limit');
+  reserve(limit: RateRequest, attempts: number): Promise<Reservation> {
+    const { now } = this.calls.caller;
+    return this.limit(limit).reserve({ limit, attempts, now }, this.calls.opts);
   }
 
   async load(target: StoreTarget): Promise<StoredSaga | undefined> {
@@ -293,6 +311,10 @@ export class RestateSagaStore implements SagaStore {
 
   private graphsOf(name: string): ReturnType<RestateGraphStore['stored']> {
     return this.graphs.stored([{ name }]);
+  }
+
+  private limit(limit: Parameters<typeof limitKey>[0]) {
+    return this.calls.options.ingress.client(LIMIT, limitKey(limit));
   }
 
   private scheduleOf(saga: string) {

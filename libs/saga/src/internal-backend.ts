@@ -11,7 +11,7 @@ export type { SagaRevision } from './engine/ports/put-back.js';
 export type { SagaBackend } from './engine/ports/saga-backend.js';
 export type * from './engine/ports/saga-store.js';
 export type { StepOfSaga, StepPauseStore, StoredStepPause, WhoAndWhy } from './engine/ports/step-pause.js';
-export type { StepSlotStore } from './engine/ports/step-slots.js';
+export type { SlotHolder, SlotLimit, StepSlotStore, SweptSaga } from './engine/ports/step-slots.js';
 export type {
   HeldLease,
   Lease,
@@ -36,7 +36,9 @@ export type { EngineProcess, ExternalEngine, OpenBackend, OwnEngine } from './ne
 export { transientWait } from './shared/transient-wait.js';
 export { MemoryCleanup } from './store/memory/memory-cleanup.js';
 export { type MemoryGraphs, MemoryGraphStore } from './store/memory/memory-graph-store.js';
-export { type MemoryRow, rank, toExisting } from './store/memory/memory-row.js';
+export { type Given, MemoryRates } from './store/memory/memory-rates.js';
+export { type MemoryRow, rank, toExisting, waitsUntil } from './store/memory/memory-row.js';
 export { MemorySagaStore } from './store/memory/memory-saga-store.js';
+export { limitKey, MemoryStepSlots, type Place } from './store/memory/memory-step-slots.js';
 export { MemoryWakeupHub } from './store/memory/memory-wakeup.js';
 export { requireStorable, UnstorableError } from './store/memory/stored-copy.js';

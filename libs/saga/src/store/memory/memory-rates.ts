@@ -1,7 +1,8 @@
 import type { RateRequest, Reservation } from '../../engine/ports/saga-store.js';
+import { limitKey } from './memory-step-slots.js';
 
 /** A time that a rate limit has given out. */
-interface Given {
+export interface Given {
   readonly at: number;
   /** The saga that was to begin then, or an attempt of it. */
   readonly holder?: string;
@@ -11,15 +12,16 @@ interface Given {
 
 /** The times that rate limits have given out. */
 export class MemoryRates {
-  /** By limit, in the order of the times. */
-  private readonly reserved = new Map<string, readonly Given[]>();
-
-  /** @param waits whether a saga waits for a time, by what is stored of it */
-  constructor(private readonly waits: (id: string, at: number) => boolean) {}
+  constructor(
+    /** Whether a saga waits for a time, by what is stored of it. */
+    private readonly waits: (id: string, at: number) => boolean,
+    /** By limit, in the order of the times. They are kept here. */
+    private readonly reserved = new Map<string, readonly Given[]>(),
+  ) {}
 
   reserve(limit: RateRequest, attempts: number, now: number): Reservation {
-    const { saga, step, key: of, count, per, ahead = 0, holder } = limit;
-    const key = JSON.stringify([saga, step, of]);
+    const { count, per, ahead = 0, holder } = limit;
+    const key = limitKey(limit);
     let given = this.kept(this.reserved.get(key) ?? [], limit, now);
     const times = Array.from({ length: attempts }, () => {
       let at = now + ahead;

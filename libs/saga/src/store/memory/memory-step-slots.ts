@@ -13,7 +13,7 @@ import type { MemoryRow } from './memory-row.js';
  * A step that has a slot, waits for one, was called because one is free, or is late: it was called and did not come in time. In the
  * order of their arrival, which they keep.
  */
-interface Place {
+export interface Place {
   readonly id: string;
   readonly step: string;
   /** When it began to wait. */
@@ -29,13 +29,13 @@ type CountFor = (place: Place) => number | undefined;
 
 /** The slots of steps with a limit over all sagas. */
 export class MemoryStepSlots implements StepSlotStore {
-  private readonly limits = new Map<string, Place[]>();
-
   constructor(
     private readonly rows: ReadonlyMap<string, MemoryRow>,
     private readonly now: () => number,
     /** Makes a saga due, as one that has been since then, or lets its holder look. */
     private readonly wake: (id: string, since: number) => void,
+    /** By limit. They are kept here. */
+    private readonly limits = new Map<string, Place[]>(),
   ) {}
 
   async take(limit: SlotLimit, { id, epoch, turn }: SlotHolder, steps: readonly string[]) {
@@ -160,10 +160,10 @@ export class MemoryStepSlots implements StepSlotStore {
     return rests && awaitsSlot(stepState(saga.state, step));
   }
 
-  private placesOf({ saga, step, key }: SlotLimit): Place[] {
-    const limit = JSON.stringify([saga, step, key ?? '']);
-    const places = this.limits.get(limit) ?? [];
-    this.limits.set(limit, places);
+  private placesOf(limit: SlotLimit): Place[] {
+    const key = limitKey(limit);
+    const places = this.limits.get(key) ?? [];
+    this.limits.set(key, places);
     return places;
   }
 }
@@ -178,4 +178,9 @@ function takeOver(places: readonly Place[], place: Place): void {
 
 function remove(places: Place[], isGone: (place: Place) => boolean): void {
   for (let n = places.length - 1; n >= 0; n -= 1) if (isGone(places[n]!)) places.splice(n, 1);
+}
+
+/** Names a limit of a step, or of one key of it. */
+export function limitKey({ saga, step, key = '' }: Omit<SlotLimit, 'count'>): string {
+  return JSON.stringify([saga, step, key]);
 }
