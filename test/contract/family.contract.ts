@@ -1,3 +1,4 @@
+import { until } from '../support/gate.js';
 import { testOf } from './features.js';
 import type { SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { Checkpoint } from '../../libs/saga/src/engine/ports/checkpoint.js';
@@ -64,6 +65,17 @@ export function describeFamilies(subject: () => StoreSubject): void {
         expect(messages.slice(before)).toContainEqual(expect.objectContaining({ type: 'due' })),
       );
       expect(await claimedIds(store, child.name)).toEqual([child.id]);
+    });
+
+    test('finds that it has ended once it is due for that', async () => {
+      const { store } = subject();
+      for (let n = 0; n < 5; n += 1) {
+        const { parent, child } = await family(store);
+        const ending = end(store, child, 'completed');
+        await until(async () => (await claimedIds(store, parent.name)).length > 0);
+        expect((await store.ended([child.id])).map(({ id }) => id)).toEqual([child.id]);
+        await ending;
+      }
     });
 
     test('starts it once, however often the checkpoint is sent', async () => {

@@ -271,10 +271,10 @@ export function objectsOf(take: TakeNews) {
       if (correlationId === undefined) await ctx.client(SAGA, id).add({ row: child, now });
       else await ctx.client(CORRELATION, correlationKey(name, correlationId)).add({ row: child, now });
     }
-    // None of these calls another saga, so that no two wait for each other.
-    if (parent !== undefined) await ctx.client(SAGA, parent).wake({ now });
     const revision = (before?.revision ?? 0) + 1;
     await put(ctx, { row, revision, watchers, looksAt: before?.looksAt }, now, hints);
+    // It finds that this one has ended. None of these calls another saga, so that no two wait for each other.
+    if (parent !== undefined) await ctx.client(SAGA, parent).wake({ now });
   }
 
   /** Stores a saga, and sees to it that it is looked at once there is something to do. */
@@ -285,6 +285,8 @@ export function objectsOf(take: TakeNews) {
     hints: readonly Hint[] = [],
   ): Promise<void> {
     const { row } = kept;
+    // Those who learn of it may read it at once.
+    ctx.set('saga', kept, textOf<KeptSaga>());
     const [dueAt, overdueAt] = [dueAtOf(row) ?? Infinity, overdueAtOf(row) ?? Infinity];
     const news: News = {
       ...(dueAt <= now && { due: row }),
@@ -299,8 +301,9 @@ export function objectsOf(take: TakeNews) {
     for (const { worker, message } of taken?.others ?? []) ctx.sendClient(HINTS, worker).put(message);
     const next = Math.min(...[dueAt, overdueAt].map((at) => (at <= now ? now + taken!.again : at)));
     const isSooner = next < (kept.looksAt ?? Infinity);
-    if (isSooner) ctx.sendClient(SAGA, ctx.key).look({ at: next }, SendOpts.from({ delay: next - now }));
-    ctx.set('saga', isSooner ? { ...kept, looksAt: next } : kept, textOf<KeptSaga>());
+    if (!isSooner) return;
+    ctx.sendClient(SAGA, ctx.key).look({ at: next }, SendOpts.from({ delay: next - now }));
+    ctx.set('saga', { ...kept, looksAt: next }, textOf<KeptSaga>());
   }
 
   return [saga, correlation, hints, schedule, graphs, pauses, limitObject()];
