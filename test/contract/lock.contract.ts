@@ -56,6 +56,35 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect(await claimedIds(store, sagas[0]!.name)).toEqual([]);
     });
 
+    test('is waited for by a saga that is compensated before it had it, if a step of it was done elsewhere', async () => {
+      const { store } = subject();
+      const [first, done, undone] = await queue(3);
+      const { name } = first!;
+      const holder = await active(store, name);
+      const steps = { reserve: stepOf({ status: 'completed' as const }) };
+      for (const [saga, given] of [
+        [done!, steps],
+        [undone!, {}],
+      ] as const)
+        await store.edit({ id: saga.id }, () => ({
+          ...{ state: stateOf('compensating', given), due: true, step: 'reserve' },
+        }));
+      // That has nothing to undo, and so no need of the lock.
+      const leaving = await active(store, name);
+      expect(leaving).toMatchObject({ id: undone!.id, lock: undefined });
+      await end(leaving, 'compensated');
+      expect(await claimedIds(store, name)).toEqual([]);
+      await end(holder);
+      const compensating = await active(store, name);
+      expect(compensating).toMatchObject({
+        id: done!.id,
+        lock: { held: true },
+        state: { status: 'compensating' },
+      });
+      await end(compensating, 'compensated');
+      expect(await claimedIds(store, name)).toEqual([]);
+    });
+
     test('goes to the saga that came first, even if a later one is more urgent', async () => {
       const { store } = subject();
       const [first] = await queue(1);

@@ -11,6 +11,12 @@ describe('the .sql files', () => {
     expect(sqlModule(STORE)).toBe(readFileSync(`${STORE}/sql.generated.ts`, 'utf8'));
   });
 
+  test('let no plan be compiled that a setting makes expensive', () => {
+    const pinned = Object.values(FUNCTIONS).filter(({ text }) => text.includes('SET enable_seqscan = off'));
+    expect(pinned.length).toBeGreaterThan(20);
+    expect(pinned.filter(({ text }) => !text.includes('SET jit = off'))).toEqual([]);
+  });
+
   test('name each value that TypeScript gives', () => {
     const named = new Set<string>(
       [...Object.values(FUNCTIONS), ...Object.values(STATEMENTS)].flatMap(({ values }) => values),

@@ -98,7 +98,9 @@ export class MemoryLockQueues {
     if (!lock) return false;
     const { status } = saga.state;
     const isUndone = status === 'compensating' && saga.state.failure?.kind === 'undone';
-    const begins = status === 'running' || status === 'paused' || isUndone;
+    // What an operator has taken as done is undone under the lock.
+    const hasDone = [...saga.state.steps.values()].some((step) => step.status === 'completed');
+    const begins = status === 'running' || status === 'paused' || isUndone || hasDone;
     if (!isTerminal(status) && (hasLock(row) || begins)) return false;
     const { name } = saga;
     this.takeOut(row);

@@ -5,7 +5,7 @@ export const FUNCTIONS = {
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.bytes_at_most(uuid[]) RETURNS bigint LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   least_id uuid;
@@ -28,7 +28,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.bytes(uuid, bigint) RETURNS bigint LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   stored bigint;
@@ -80,7 +80,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.step_part(uuid, text, bigint) RETURNS text LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   part record;
@@ -103,7 +103,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.signal_part(uuid, int, bigint) RETURNS int LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   part record;
@@ -180,7 +180,7 @@ END $function$` as string,
     ],
     text: `CREATE OR REPLACE FUNCTION saga.checkpoint(:SAGA_TYPES, :STEP_TYPES, fresh boolean)
 RETURNS uuid[] LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_mergejoin = off SET enable_nestloop = off SET enable_bitmapscan = off AS $function$
 DECLARE
   saved uuid[];
@@ -246,7 +246,7 @@ END $function$` as string,
     ],
     text: `CREATE OR REPLACE FUNCTION saga.checkpoint_one(:SAGA_TYPES_ONE, :STEP_TYPES_ONE, fresh boolean)
 RETURNS uuid[] LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_mergejoin = off SET enable_hashjoin = off AS $function$
 DECLARE
   saved uuid[];
@@ -300,7 +300,7 @@ END $function$` as string,
     values: ['CHANNEL'],
     text: `CREATE OR REPLACE FUNCTION saga.claim_keyed(text[], int[], int[], text[], int[], int, text, float8)
 RETURNS TABLE (taken uuid[], epochs int[], clock float8, next_due_at float8) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   moment timestamptz := clock_timestamp();
@@ -515,7 +515,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.slots_taken(text, text) RETURNS int LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   RETURN (SELECT count(*) FROM saga.instance i
@@ -529,7 +529,7 @@ END $function$` as string,
     values: ['CHANNEL'],
     text: `CREATE OR REPLACE FUNCTION saga.claim_limited(text[], int[], int[], text[], int[], int, text, float8)
 RETURNS TABLE (taken uuid[], epochs int[], clock float8, next_due_at float8) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   moment timestamptz := clock_timestamp();
@@ -661,7 +661,7 @@ END $function$` as string,
     values: ['STORED_TYPES', 'STORED_FIELDS', 'STEP_FIELDS_JSON'],
     text: `CREATE OR REPLACE FUNCTION saga.claim(text[], int[], int, text, float8, bigint, bigint, boolean, float8)
 RETURNS TABLE (now float8, next_due_at float8, heavy int, last float8, :STORED_TYPES, "inParts" boolean, steps json, signals json) LANGUAGE plpgsql ROWS 10
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 #variable_conflict use_column
 DECLARE
@@ -716,7 +716,7 @@ END $function$` as string,
     values: ['SCHEMA', 'DELETION_KNOWN_FOR', 'DELETE_BELONGINGS'],
     text: `CREATE OR REPLACE FUNCTION saga.cleanup(text, float8, timestamptz, uuid, int, boolean, boolean)
 RETURNS TABLE (looked int, gone int, place text, place_id uuid) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   roots uuid[];
@@ -784,7 +784,7 @@ END $function$` as string,
     values: ['SMALL_SAGA'],
     text: `CREATE OR REPLACE FUNCTION saga.due(text[], int[], int, bigint, bigint, boolean, timestamptz,
   OUT ids uuid[], OUT heavy uuid[], OUT in_parts uuid, OUT last timestamptz) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   picked uuid[];
@@ -847,7 +847,7 @@ END $function$` as string,
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.upcoming(text[], int[], int, timestamptz)
 RETURNS TABLE (id uuid, due_at timestamptz) LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   RETURN QUERY SELECT n.id, n.due_at FROM unnest($1, $2) AS d(name, version) CROSS JOIN LATERAL (
@@ -861,7 +861,7 @@ END $function$` as string,
     parameters: [],
     values: ['PRIORITY_POINT_MS'],
     text: `CREATE OR REPLACE FUNCTION saga.catch_up(text[], int[]) RETURNS void LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   UPDATE saga.instance u SET due_at = now(), rank_at = now() - u.priority * interval ':PRIORITY_POINT_MS milliseconds'
@@ -878,7 +878,7 @@ END $function$` as string,
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.family_locks(uuid)
 RETURNS TABLE (holder uuid, holder_name text, holder_key text) LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   RETURN QUERY WITH RECURSIVE up AS (
@@ -896,7 +896,7 @@ END $function$` as string,
     parameters: [],
     values: ['PRIORITY_POINT_MS', 'CHANNEL'],
     text: `CREATE OR REPLACE FUNCTION saga.look_again(uuid) RETURNS void LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   WITH RECURSIVE down AS (
@@ -915,7 +915,7 @@ END $function$` as string,
     parameters: [],
     values: ['SCHEMA'],
     text: `CREATE OR REPLACE FUNCTION saga.lock_families(uuid[], int[]) RETURNS void LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   PERFORM FROM unnest($1, $2) AS w(id, epoch)
@@ -933,7 +933,7 @@ END $function$` as string,
     parameters: [],
     values: ['PRIORITY_POINT_MS', 'CHANNEL'],
     text: `CREATE OR REPLACE FUNCTION saga.break_circle(uuid) RETURNS json LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   own record;
@@ -1056,7 +1056,7 @@ END $function$` as string,
     parameters: [],
     values: ['PRIORITY_POINT_MS', 'CHANNEL'],
     text: `CREATE OR REPLACE FUNCTION saga.fence_lost(uuid[], int[], int[], text[]) RETURNS void LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   UPDATE saga.instance i SET
@@ -1091,7 +1091,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.lock_holder(text, text) RETURNS uuid LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   RETURN coalesce(
@@ -1107,7 +1107,7 @@ END $function$` as string,
     parameters: [],
     values: ['PRIORITY_POINT_MS', 'CHANNEL'],
     text: `CREATE OR REPLACE FUNCTION saga.lock_hand_over(text, text) RETURNS void LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   next record;
@@ -1141,7 +1141,7 @@ END $function$` as string,
     parameters: [],
     values: ['ENDED_STATUSES'],
     text: `CREATE OR REPLACE FUNCTION saga.lock_dequeue(uuid[]) RETURNS void LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   gone record;
@@ -1152,7 +1152,9 @@ BEGIN
     WHERE i.id = ANY($1) AND coalesce(i.lock_state, '') <> ''
       AND (i.status IN :ENDED_STATUSES
         OR (i.lock_state NOT IN ('held', 'inside') AND NOT (i.status = 'compensating' AND coalesce(i.failure ->> 'kind', '') = 'undone')
-          AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)))
+          AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)
+          -- What an operator has taken as done is undone under the lock.
+          AND NOT EXISTS (SELECT FROM saga.step s WHERE s.saga_id = i.id AND s.status = 'completed')))
     RETURNING i.name, i.lock_key
   LOOP
     PERFORM saga.lock_hand_over(gone.name, gone.lock_key);
@@ -1165,7 +1167,7 @@ END $function$` as string,
     values: ['ENDED_STATUSES', 'PRIORITY_POINT_MS'],
     text: `CREATE OR REPLACE FUNCTION saga.lock_enqueue(uuid[], int[], text[], text[])
 RETURNS TABLE (ready uuid, deadline float8, held boolean, deadlock json, cancelled boolean, reason text) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   given record;
@@ -1239,7 +1241,7 @@ END $function$` as string,
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.reserve(text, text, text, int, float8, int, float8, uuid)
 RETURNS TABLE (times float8[], clock float8) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   stored record;
@@ -1350,7 +1352,7 @@ END $function$` as string,
     parameters: [],
     values: ['PRIORITY_POINT_MS', 'IN_PROGRESS', 'CHANNEL'],
     text: `CREATE OR REPLACE FUNCTION saga.rest_while_paused(uuid[], uuid[], text[]) RETURNS uuid[] LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   PERFORM FROM saga.step_pause p
@@ -1374,7 +1376,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.set_tags(uuid[], uuid[], text[]) RETURNS uuid[] LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   UPDATE saga.instance i SET tags = w.tags::jsonb
@@ -1398,7 +1400,7 @@ END $function$` as string,
     values: ['IN_PROGRESS', 'ENDED_STATUSES', 'PRIORITY_POINT_MS', 'CHANNEL'],
     text: `CREATE OR REPLACE FUNCTION saga.signal(uuid[], text[], text[], text[], text[], json[], jsonb)
 RETURNS TABLE (place int, outcome text, id uuid, name text, version int, status text, awaited text[], elsewhere boolean) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 #variable_conflict use_column
 DECLARE
@@ -1619,7 +1621,7 @@ END $function$` as string,
     folder: 'schema/functions',
     parameters: [],
     values: [],
-    text: `CREATE OR REPLACE FUNCTION saga.lock_slots(text, text, text) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+    text: `CREATE OR REPLACE FUNCTION saga.lock_slots(text, text, text) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 BEGIN
   LOOP
@@ -1633,7 +1635,7 @@ END $function$` as string,
     folder: 'schema/functions',
     parameters: [],
     values: ['SLOT_KEPT_MS'],
-    text: `CREATE OR REPLACE FUNCTION saga.settle_slots(text, text, text) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+    text: `CREATE OR REPLACE FUNCTION saga.settle_slots(text, text, text) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   lost record;
@@ -1661,7 +1663,7 @@ END $function$` as string,
     values: ['SLOT_LOOKS'],
     text: `CREATE OR REPLACE FUNCTION saga.promote_slots(text, text, text, int[], int[], uuid, text[],
   OUT called uuid[], OUT since timestamptz[]) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   used int;
@@ -1735,7 +1737,7 @@ END $function$` as string,
     folder: 'schema/functions',
     parameters: [],
     values: [],
-    text: `CREATE OR REPLACE FUNCTION saga.call_all(uuid[], timestamptz[]) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+    text: `CREATE OR REPLACE FUNCTION saga.call_all(uuid[], timestamptz[]) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   called record;
@@ -1751,7 +1753,7 @@ END $function$` as string,
     folder: 'schema/functions',
     parameters: [],
     values: [],
-    text: `CREATE OR REPLACE FUNCTION saga.fence_slots(text[]) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+    text: `CREATE OR REPLACE FUNCTION saga.fence_slots(text[]) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   lapsed uuid[];
@@ -1769,7 +1771,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.take_slots(text, text, text, int, uuid, int, int, text[]) RETURNS text[] LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   others record;
@@ -1794,7 +1796,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.free_slots(text, text, text, int, uuid, int, int, text[]) RETURNS void LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   others record;
@@ -1815,7 +1817,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.sweep_slots(text[], int[], text[], int[], text[], int[]) RETURNS void LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   swept record;
@@ -1886,7 +1888,7 @@ $function$` as string,
     parameters: [],
     values: ['APPROVAL_PREFIX'],
     text: `CREATE OR REPLACE FUNCTION saga.tasks(uuid[], int[], int[], uuid[], text[], float8[]) RETURNS void LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   saved uuid[];
@@ -1914,7 +1916,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.inbox_forget(float8, int) RETURNS int LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   forgotten int;
@@ -1946,7 +1948,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.outbox_let_go(smallint[]) RETURNS smallint[] LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   due record;
@@ -1992,7 +1994,7 @@ END $function$` as string,
     text: `CREATE OR REPLACE FUNCTION saga.outbox_take(text, float8, int, int, bigint)
 RETURNS TABLE (lane smallint, epoch bigint, seq bigint, id uuid, topic text, key text, type text, payload text,
   headers jsonb, attempts int, behind boolean) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 #variable_conflict use_column
 DECLARE
@@ -2091,7 +2093,7 @@ END $function$` as string,
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.outbox_settle(uuid[], uuid[], text[], int[], float8[], uuid[],
   smallint[], bigint[], boolean[]) RETURNS void LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   line record;
@@ -2158,7 +2160,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.outbox_requeue(uuid[]) RETURNS int LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   changed int;
@@ -2174,7 +2176,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.outbox_discard(uuid[]) RETURNS int LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   gone record;
@@ -2388,7 +2390,7 @@ END $function$` as string,
     values: ['SCHEMA', 'DELETION_KNOWN_FOR', 'DELETE_BELONGINGS'],
     text: `CREATE OR REPLACE FUNCTION saga.cleanup(text, float8, timestamptz, uuid, int, boolean, boolean)
 RETURNS TABLE (looked int, gone int, place text, place_id uuid) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   roots uuid[];
@@ -2513,7 +2515,7 @@ END $function$` as string,
     parameters: [],
     values: [],
     text: `CREATE OR REPLACE FUNCTION saga.partition_keepers(text, uuid, uuid, text[], float8[], int, uuid[])
-RETURNS uuid[] LANGUAGE plpgsql SET enable_seqscan = off AS $function$
+RETURNS uuid[] LANGUAGE plpgsql SET jit = off SET enable_seqscan = off AS $function$
 DECLARE
   ids uuid[];
 BEGIN

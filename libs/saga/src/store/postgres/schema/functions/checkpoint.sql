@@ -55,7 +55,7 @@ CREATE OR REPLACE FUNCTION saga.checkpoint_one(:SAGA_TYPES_ONE, :STEP_TYPES_ONE,
 
 -- fragment: CHECKPOINT(sagas, steps, settings, among, all)
 RETURNS uuid[] LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_mergejoin = off :settings AS $function$
 DECLARE
   saved uuid[];

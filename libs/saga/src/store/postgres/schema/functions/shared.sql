@@ -18,8 +18,9 @@ due_at = CASE WHEN :IS_STOPPED(:i) THEN :i.due_at ELSE now() END,
         ELSE :RANK_NOW(:i) END
 
 -- fragment: PINNED
--- Settings of functions whose statements have one plan, by index, whatever the statistics say: see checkpoint.sql.
-SET plan_cache_mode = force_generic_plan
+-- Settings of functions whose statements have one plan, by index, whatever the statistics say: see checkpoint.sql. What is off makes
+-- plans expensive, over partitions above all, and PostgreSQL would compile expensive ones at each call, for seconds.
+SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
 
 -- fragment: LEAST_ID

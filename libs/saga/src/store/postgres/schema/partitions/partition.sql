@@ -87,7 +87,7 @@ END $function$;
 -- Runs with the rights of the caller: the caller names what it reads.
 -- Plan: by the partition's instance_due, instance_idle, instance_finished and instance_parent.
 CREATE OR REPLACE FUNCTION saga.partition_keepers(text, uuid, uuid, text[], float8[], int, uuid[])
-RETURNS uuid[] LANGUAGE plpgsql SET enable_seqscan = off AS $function$
+RETURNS uuid[] LANGUAGE plpgsql SET jit = off SET enable_seqscan = off AS $function$
 DECLARE
   ids uuid[];
 BEGIN
