@@ -222,6 +222,12 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
+    name: 'skip a branch that lost a race although its failure is to be compensated',
+    find: 'const isFailure = step.unknown || needsUndo(graph.steps.get(name)!, stepState(left, name));',
+    replace: 'const isFailure = step.unknown;',
+    killers,
+  },
+  {
     name: 'complete before what lost a race is undone',
     find: 'const clear = !hasDropped || isClear(planUndoing(plan, graph, state, dropped(state)), graph, dropped(state));',
     replace: 'const clear = !hasDropped || planUndoing(plan, graph, state, dropped(state)).size >= 0;',

@@ -65,7 +65,7 @@ export class Consequences {
 
   /**
    * No attempt of it starts any more. A started step that waits for another attempt has failed. F7: a loser
-   * is skipped.
+   * is skipped, unless its failure is compensated.
    */
   endWaiting(node: StepNode): void {
     for (const key of this.rules.keys(node)) {
@@ -77,7 +77,9 @@ export class Consequences {
         wait: started > 0 && wait?.number !== undefined ? wait : undefined,
         slot: undefined,
       });
-      const isOver = this.rules.isPruned(node.name) && !this.rules.life(key).unknown && !node.forEach;
+      const isUndone =
+        this.rules.life(key).unknown || (node.compensateOnFailure && node.compensate !== undefined);
+      const isOver = this.rules.isPruned(node.name) && !isUndone && !node.forEach;
       if (started > 0 && !isOver) this.change(key, { phase: 'failed', retryAt: undefined });
       else if (this.rules.isPruned(node.name)) this.change(key, { phase: 'skipped', retryAt: undefined });
       // Should it go forward again (P5), its delay begins anew.

@@ -49,9 +49,10 @@ class Walk {
     return this.apply({ type: 'step-completed', step, result: `"${step}"`, now: 0 });
   }
 
-  fail(step: string): this {
-    const failure = { error: { name: 'Error', message: 'no' }, retryable: false, now: 0, random: 0 };
-    return this.apply({ type: 'step-failed', kind: 'rejected', unknown: false, step, ...failure });
+  fail(step: string, { retryable = false } = {}): this {
+    const failure = { error: { name: 'Error', message: 'no' }, retryable, now: 0, random: 0 };
+    const kind = retryable ? 'error' : 'rejected';
+    return this.apply({ type: 'step-failed', kind, unknown: false, step, ...failure });
   }
 
   private decide() {
@@ -224,6 +225,20 @@ describe('a join any', () => {
     expect(walk.complete('slow').go().trace).toEqual(['fast', 'ship', 'slow', 'undo slow']);
     expect(walk.state.status).toBe('completed');
   });
+
+  it.each([
+    [true, ['fast', 'undo slow', 'ship']],
+    [false, ['fast', 'ship']],
+  ])(
+    'compensates a branch that lost while it waited for its next attempt, if failures are (%s)',
+    (compensateOnFailure, trace) => {
+      const graph = race(stepOf('slow', { compensateOnFailure }));
+      const walk = new Walk(graph).go({ leaving: ['fast', 'slow'] });
+      walk.fail('slow', { retryable: true }).complete('fast').go();
+      expect(walk.trace.toSorted()).toEqual(trace.toSorted());
+      expect(walk.state.status).toBe('completed');
+    },
+  );
 
   it('goes on with one branch when the other fails', () => {
     const walk = new Walk(race()).go({ failing: ['fast'] });

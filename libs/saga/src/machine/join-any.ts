@@ -1,5 +1,5 @@
 import { itemKey, type SagaGraph, type StepNode } from '../definition/graph/saga-graph.js';
-import { isDone, isRace } from './predicates.js';
+import { isDone, isRace, needsUndo } from './predicates.js';
 import { descendantsOf, relationsOf } from './graph-relations.js';
 import { awaitsChild, type SagaState, stepState } from './saga-state.js';
 import { giveUp, withStep } from './step-changes.js';
@@ -27,7 +27,7 @@ export function tolerate(graph: SagaGraph, state: SagaState, failed: string): Sa
     if (lost.has(node.name) && node.dependents.length === 0) return undefined;
   }
   let next = state;
-  for (const name of lost) next = prune(next, name);
+  for (const name of lost) next = prune(graph, next, name);
   return pruneLosers(graph, next);
 }
 
@@ -36,7 +36,7 @@ export function pruneAgain(graph: SagaGraph, state: SagaState, region: ReadonlyS
   let next = state;
   const isPruned = (name: string) => stepState(next, name).pruned;
   for (const node of graph.steps.values()) {
-    if (region.has(node.name) && neverBegins(node, isPruned)) next = prune(next, node.name);
+    if (region.has(node.name) && neverBegins(node, isPruned)) next = prune(graph, next, node.name);
   }
   return next;
 }
@@ -59,7 +59,7 @@ export function pruneLosers(graph: SagaGraph, state: SagaState): SagaState {
         (region?.has(name) && !stepState(next, name).pruned) ||
         needs(next, graph.steps.get(name)!, node.name),
     );
-    if (!needed) next = prune(next, node.name);
+    if (!needed) next = prune(graph, next, node.name);
   }
   return next;
 }
@@ -69,14 +69,19 @@ function needs(state: SagaState, dependent: StepNode, name: string): boolean {
   return !isPruned && (!isRace(dependent) || wonBy === undefined || wonBy === name);
 }
 
-/** What has not begun never will; what is in progress settles, and is undone like what has completed. */
-function prune(state: SagaState, name: string): SagaState {
+/**
+ * What has not begun never will; what is in progress settles, and is undone like what has completed. One that waits for its next
+ * attempt has failed if that is to be compensated.
+ */
+function prune(graph: SagaGraph, state: SagaState, name: string): SagaState {
   const { items } = stepState(state, name);
   const keys = items?.map((_, index) => itemKey(name, index)) ?? [];
   const next = keys.reduce(giveUp, state);
   const step = stepState(next, name);
   const idle = (step.status === 'pending' || step.status === 'waiting') && !step.active;
-  if (!idle || step.unknown || awaitsChild(step)) return withStep(giveUp(next, name), name, { pruned: true });
+  const left = withStep(giveUp(next, name), name, { pruned: true });
+  const isFailure = step.unknown || needsUndo(graph.steps.get(name)!, stepState(left, name));
+  if (!idle || isFailure || awaitsChild(step)) return left;
   const status = 'skipped';
   return withStep(next, name, { status, retryAt: undefined, wait: undefined, slot: undefined, pruned: true });
 }
