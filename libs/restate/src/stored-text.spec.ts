@@ -1,3 +1,6 @@
+import { itemKey } from '../../saga/src/definition/graph/saga-graph.js';
+import { StepMap } from '../../saga/src/machine/data/step-map.js';
+import { PENDING } from '../../saga/src/machine/saga-state.js';
 import { fromText, textOf } from './stored-text.js';
 
 test('a value comes back as it was: maps, what is undefined, and what is null', () => {
@@ -12,6 +15,12 @@ test('a value comes back as it was: maps, what is undefined, and what is null', 
     'tags',
   ]);
   expect(fromText(Buffer.from(text.serialize(value)).toString())).toEqual(value);
+});
+
+test('the steps of a saga with items come back as a map', () => {
+  const steps = StepMap.with(new Map(), itemKey('ship', 0), PENDING);
+  const text = textOf<typeof steps>();
+  expect(text.deserialize(text.serialize(steps))).toEqual(new Map(steps));
 });
 
 test('nothing is a value, too', () => {

@@ -19,7 +19,12 @@ export function fromText(text: string): unknown {
 
 function toPlain(_key: string, value: unknown): unknown {
   if (value === undefined) return { [MAP]: null };
-  return value instanceof Map ? { [MAP]: [...value] } : value;
+  return isMap(value) ? { [MAP]: [...value] } : value;
+}
+
+/** The steps of a saga with items are a map of the engine's own. And tests have a realm, with a `Map`, of their own. */
+function isMap(value: unknown): value is ReadonlyMap<unknown, unknown> {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value && 'get' in value;
 }
 
 function fromPlain(value: unknown): unknown {

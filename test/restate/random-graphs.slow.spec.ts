@@ -1,0 +1,59 @@
+import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { freePort } from '../../libs/cli/src/postgres/free-port.js';
+import { restateEngine } from '../../libs/restate/src/index.js';
+import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import {
+  SagaModule,
+  type SagaModuleOptions,
+  SagaOperations,
+  SagaService,
+} from '../../libs/saga/src/index.js';
+import { describeRandomGraphs } from '../graphs/describe-random-graphs.js';
+import { RestateServer, restateProgram } from '../support/restate-server.js';
+import '../support/with-resolvers.mjs';
+
+const program = restateProgram();
+let server: RestateServer;
+/** Each application has the address of the one before it. */
+let port: number;
+const open = new Set<INestApplicationContext>();
+
+async function start(sagas: Type[], options: SagaModuleOptions) {
+  const { ingress, admin } = server;
+  const engine = restateEngine({ ingress, admin, port });
+  @Module({ imports: [SagaModule.forRoot({ engine, ...options })], providers: sagas })
+  class AppModule {}
+  const nest = await NestFactory.createApplicationContext(AppModule, {
+    logger: false,
+    abortOnError: false,
+  });
+  open.add(nest);
+  const close = async () => {
+    open.delete(nest);
+    await nest.close();
+  };
+  return { nest, sagas: nest.get(SagaService), operations: nest.get(SagaOperations), close };
+}
+
+function withoutTransactions(graph: SagaGraph): SagaGraph {
+  const steps = [...graph.steps].map(([name, node]) => [name, { ...node, transactional: false }] as const);
+  return { ...graph, steps: new Map(steps) };
+}
+
+const describeWhere = program ? describe : describe.skip;
+
+describeWhere('on Restate', () => {
+  // Sagas of the same name have other graphs in each test.
+  beforeEach(async () => {
+    server = await RestateServer.start(program!);
+    port = await freePort();
+  });
+  afterEach(async () => {
+    for (const nest of open) await nest.close();
+    open.clear();
+    await server.stop();
+  });
+
+  describeRandomGraphs(start, withoutTransactions);
+});
