@@ -81,13 +81,25 @@ class Pack {
   @Step() pack() {}
 }
 
+const key = ({ input }: { input: { tenant: string } }) => input.tenant;
+@Saga({
+  name: 'metered',
+  limit: { count: 1, key },
+  rateLimit: { count: 1, per: '1s', key },
+  timeout: () => '1h' as const,
+  sla: () => '1h' as const,
+})
+class Metered {
+  @Step() work(_ctx: StepContext<{ tenant: string }>) {}
+}
+
 class Stock {
   @StepHandler('stock.reserve') reserve() {}
 }
 
 const app = () =>
   apps.start({
-    sagas: [PlaceOrder, PlaceOrderV2, Invoice, Transfer, Pack],
+    sagas: [PlaceOrder, PlaceOrderV2, Invoice, Transfer, Pack, Metered],
     providers: [Stock],
     options: { worker: { pollInterval: '50ms' } },
   });
@@ -168,10 +180,16 @@ describe('saga start', () => {
       /lockKey, .*--module dist\/app\.module\.js/,
     ],
     [
+      'keys of limits and times that are computed, without the class',
+      ['metered', '{"tenant":"a"}'],
+      2,
+      /metered@1 has limit\.key, rateLimit\.key, a timeout that is computed, an sla that is computed, which only its class contains/,
+    ],
+    [
       'an input that is checked, without the class that knows how',
       ['pack', '{"sku":"cup"}'],
       2,
-      /an input schema, @Saga\(\{ input \}\), which only its class contains.*--module dist\/app\.module\.js/,
+      /an input schema, which only its class contains.*--module dist\/app\.module\.js/,
     ],
   ])('refuses %s, and nothing is started', async (_, args, expected, message) => {
     await app();

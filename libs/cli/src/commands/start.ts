@@ -19,7 +19,7 @@ export const start = command({
   words: 'start',
   operands: ['<saga[@version]>', '[<input>]'],
   summary: 'Starts a saga, by default in the highest deployed version',
-  details: `The input is ${JSON_SOURCES}. A saga with a lockKey or with an input schema requires --module.`,
+  details: `The input is ${JSON_SOURCES}. A saga with a lockKey, a key of its limit, a computed timeout or an input schema requires --module.`,
   examples: [
     `saga start place-order '{"sku":"cup"}' --correlation-id order-1234 --wait`,
     'saga start place-order @order.json --delay 15m --module dist/app.module.js',
@@ -100,8 +100,15 @@ async function checkStartable(
     );
 }
 
-/** What a start asks of the class. */
-function neededOf({ about: { locked, inputChecked } }: Deployed): string | undefined {
-  if (locked) return inputChecked ? 'a lockKey and an input schema' : 'a lockKey, which is a function';
-  return inputChecked ? 'an input schema, @Saga({ input })' : undefined;
+/** The functions, and the schema, of its class that a start calls. Undefined: none. */
+function neededOf({ about }: Deployed): string | undefined {
+  const needed = [
+    about.locked && 'lockKey',
+    about.limit?.keyed && 'limit.key',
+    about.rateLimit?.keyed && 'rateLimit.key',
+    about.timeoutComputed && 'a timeout that is computed',
+    about.slaComputed && 'an sla that is computed',
+    about.inputChecked && 'an input schema',
+  ].filter((what) => typeof what === 'string');
+  return needed.length > 0 ? needed.join(', ') : undefined;
 }
