@@ -356,8 +356,10 @@ export class Rules {
 
   /** B2: undone it is not, and has to be. */
   isLeft(key: string): boolean {
-    const { compensate, compensateOnFailure } = this.of.node(key);
-    const { phase, unknown, started, child } = this.life(key);
+    const { name, forEach, compensate, compensateOnFailure } = this.of.node(key);
+    const { phase, unknown, started, child, items } = this.life(key);
+    // An operator has taken all of its items as done before they were known.
+    if (forEach && key === name && items === undefined) return false;
     if (phase === 'undoing' || phase === 'not undone') return true;
     if (phase === 'completed' && child?.is === 'completed') return true;
     if (compensate === undefined) return false;

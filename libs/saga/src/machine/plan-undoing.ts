@@ -34,7 +34,8 @@ export function planUndoing(
 /** True: there is nothing to undo of this step, and nothing in progress. */
 function planUndoingOf(plan: Plan, state: SagaState, node: StepNode): boolean {
   const step = stepState(state, node.name);
-  if (!step.items) return undo(plan, node, step);
+  // Of a fan-out that has no items, an operator has taken all as done: nothing is known that could be undone.
+  if (!step.items) return node.forEach ? !step.active : undo(plan, node, step);
   let clear = !step.active && step.status !== 'compensation_failed';
   const items = itemsOf(state.steps, node.name);
   const room = plan.roomFor(node, items.activeBefore(step.items.length));

@@ -24,7 +24,14 @@ import { hasBegun } from '../../machine/missing-code.js';
 import { rescheduleable, timedWaitOf } from '../../machine/reschedule.js';
 import { liveState } from '../ports/live-state.js';
 import { startTimeOf } from '../../machine/turn.js';
-import { attemptsOf, checkNoResult, inProgress, resolveOpenEdit, type WayOut } from './way-out-edits.js';
+import {
+  attemptsOf,
+  checkNoResult,
+  inProgress,
+  resolveOpenEdit,
+  resultOf,
+  type WayOut,
+} from './way-out-edits.js';
 
 /**
  * Stops and compensates. While a worker holds the saga, it is asked to: what is in progress settles first. Refused while
@@ -166,8 +173,12 @@ export const resolveEdit: OperatorEdit<WayOut & { result?: string }> = (saga, gr
   const { step, result } = given;
   const steps = permanentlyFailed(saga, graph);
   if (!steps.includes(step)) throw notFailed('resolved', step, saga, steps);
-  if (resolvesCompensation(saga, step)) checkNoResult(step, result);
-  return edited(saga, graph, now, { type: 'operator-resolved', step, result });
+  if (resolvesCompensation(saga, step)) {
+    checkNoResult(step, result);
+    return edited(saga, graph, now, { type: 'operator-resolved', step });
+  }
+  const event = { type: 'operator-resolved', step, ...resultOf(graph, saga.state, step, result) } as const;
+  return edited(saga, graph, now, event);
 };
 
 /** What an operator resolves of a step is its compensation. */

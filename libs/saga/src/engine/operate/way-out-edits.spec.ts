@@ -1,5 +1,7 @@
 import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
+import { decide } from '../../machine/decide.js';
+import { evolve } from '../../machine/evolve.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import { SagaValidationError } from '../../errors.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
@@ -108,5 +110,27 @@ describe('a cancellation that waits for an attempt that is abandoned', () => {
       status: 'compensating',
       failure: { kind: 'cancelled', reason: 'the customer called' },
     });
+  });
+});
+
+describe('a fan-out that has no items yet', () => {
+  const lines = graphOf(stepOf('pay'), stepOf('ship', { after: ['pay'], forEach: () => [1, 2] }));
+  const saga = sagaWith({ pay: { status: 'completed' } });
+
+  it('is done elsewhere as a whole, with the array of its results', () => {
+    const resultWith = (result?: string) =>
+      stateOf(resolveOpenEdit(saga, lines, 0, { step: 'ship', result }))?.steps.get('ship');
+    expect(resultWith('["a","b"]')).toMatchObject({ status: 'completed', result: '["a","b"]' });
+    expect(resultWith()).toMatchObject({ status: 'completed', result: '[]' });
+    expect(() => resultWith('"a"')).toThrow(/its result is the array of their results/);
+  });
+
+  it('has nothing to undo then, and no compensation is called without an item', () => {
+    const resolved = stateOf(resolveOpenEdit(saga, lines, 0, { step: 'ship' }))!;
+    const undone = evolve(lines, resolved, { type: 'cancelled', accepted: true, now: 0 });
+    expect(undone.status).toBe('compensating');
+    expect(decide(lines, undone, 0).actions.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+      'compensate pay',
+    ]);
   });
 });

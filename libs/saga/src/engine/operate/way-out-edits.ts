@@ -71,13 +71,34 @@ export const resolveOpenEdit: OperatorEdit<WayOut & { result?: string }> = (
   if (undoes) checkNoResult(key, result);
   const events: SagaEvent[] = undoes
     ? [{ type: 'compensation-completed', step: key }]
-    : [{ type: 'step-completed', step: key, now, ...(result !== undefined && { result }) }];
+    : [{ type: 'step-completed', step: key, now, ...resultOf(graph, live, key, result) }];
   // What the probe of an interrupted step would say, an operator says, also while the saga compensates.
   const asked = isLostAttempt(nodeOf(graph, key), step);
   const began = undoes ? 'compensation-started' : asked ? 'probe-started' : 'step-started';
   if (!active) events.unshift({ type: began, step: key });
   return takenAway(saga, graph, now, live, { call: 'resolved', step: key, force }, events);
 };
+
+/**
+ * The result of a step that is done elsewhere. Of a fan-out that has no items yet, all are: it is the array of theirs, and empty by
+ * default.
+ * @throws SagaValidationError if it is something else
+ */
+export function resultOf(
+  graph: SagaGraph | undefined,
+  state: SagaState,
+  key: string,
+  result: string | undefined,
+): { readonly result?: string } {
+  const isWhole = graph?.steps.get(key)?.forEach !== undefined && stepState(state, key).items === undefined;
+  if (isWhole && result !== undefined && !result.startsWith('['))
+    throw new SagaValidationError(
+      `resolve() takes all items of step '${key}' as done, and its result is the array of their results. ` +
+        `Give { result: […] }.`,
+    );
+  const given = result ?? (isWhole ? '[]' : undefined);
+  return given === undefined ? {} : { result: given };
+}
 
 /** @throws SagaValidationError if a compensation is resolved with a result, which would be lost */
 export function checkNoResult(step: string, result: string | undefined): void {
