@@ -25,7 +25,7 @@ export interface Happening {
 }
 
 interface Event extends Happening {
-  readonly at: number;
+  at: number;
   /** In the order in which they were set, where their times are equal. */
   readonly order: number;
   readonly run: () => void;
@@ -84,7 +84,9 @@ export class Timeline {
       this.now = Math.max(this.now, event.at);
       if (event.cancelled || event.life?.isAlive === false) continue;
       if (event.life && event.life.pausedUntil > this.now) {
-        this.push({ ...event, at: event.life.pausedUntil });
+        // The same one: it may be cancelled meanwhile.
+        event.at = event.life.pausedUntil;
+        this.push(event);
         continue;
       }
       event.run();
