@@ -285,6 +285,7 @@ describeWhere('on Restate', () => {
 
   test('steps of all sagas in two processes keep their limit, and their rate', async () => {
     const processes = [await application({}, ALL, await freePort()), await application()];
+    const begun = performance.now();
     const handles = await Promise.all(
       Array.from({ length: 9 }, (_, n) => processes[n % 2]!.sagas.start(LimitedSaga, undefined)),
     );
@@ -292,8 +293,9 @@ describeWhere('on Restate', () => {
     expect(attempts.most).toBeLessThanOrEqual(2);
     const { at } = attempts;
     expect(at).toHaveLength(9);
-    // A timer is early by less than a millisecond.
-    for (let n = 3; n < at.length; n += 1) expect(at[n]! - at[n - 3]!).toBeGreaterThan(450);
+    // Each may be late, but not early: three in a window.
+    for (const [n, time] of at.toSorted((a, b) => a - b).entries())
+      expect(time - begun).toBeGreaterThan(500 * Math.floor(n / 3) - 10);
   });
 
   test('a saga goes on after the server was killed, and in the next process after its own has gone', async () => {
