@@ -1153,8 +1153,8 @@ BEGIN
       AND (i.status IN :ENDED_STATUSES
         OR (i.lock_state NOT IN ('held', 'inside') AND NOT (i.status = 'compensating' AND coalesce(i.failure ->> 'kind', '') = 'undone')
           AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)
-          -- What an operator has taken as done is undone under the lock.
-          AND NOT EXISTS (SELECT FROM saga.step s WHERE s.saga_id = i.id AND s.status = 'completed')))
+          -- What an operator has taken as done is undone under the lock. Not by NOT EXISTS, which may read all steps into a hash table.
+          AND (SELECT true FROM saga.step s WHERE s.saga_id = i.id AND s.status = 'completed' LIMIT 1) IS NULL))
     RETURNING i.name, i.lock_key
   LOOP
     PERFORM saga.lock_hand_over(gone.name, gone.lock_key);
