@@ -68,6 +68,17 @@ export function overdueAtOf({ saga: { slaAt, overdue, finishedAt } }: MemoryRow)
   return finishedAt === undefined && !overdue ? slaAt : undefined;
 }
 
+/** The saga, as far as it is due or overdue. */
+export function newsOf(
+  row: MemoryRow,
+  now: number,
+): { readonly due?: MemoryRow; readonly overdue?: MemoryRow } {
+  return {
+    ...((dueAtOf(row) ?? Infinity) <= now && { due: row }),
+    ...((overdueAtOf(row) ?? Infinity) <= now && { overdue: row }),
+  };
+}
+
 /** A worker has it, but its lease is over. */
 export function hasRunOut({ saga: { lockedBy, dueAt } }: MemoryRow, now: number): boolean {
   return lockedBy !== undefined && dueAt !== undefined && dueAt <= now;

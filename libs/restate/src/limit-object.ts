@@ -67,7 +67,8 @@ async function change<T>(
   work: (slots: MemoryStepSlots) => Promise<T>,
 ): Promise<T> {
   const before = await placesOf(ctx);
-  const rows = new ReadRows();
+  // The rules look at each that has a slot; of the others, at some.
+  const rows = await readRows(ctx, idsOf(takenOf(before)));
   for (;;) {
     const places = new Map(before.length > 0 ? [[ctx.key, structuredClone(before) as Place[]]] : []);
     const woken = new Map<string, number>();
@@ -94,15 +95,20 @@ async function change<T>(
 
 /** Ends the leases that have run out under which slots were taken. */
 async function endLeases(ctx: ObjectContext, now: number): Promise<void> {
-  const taken = (await placesOf(ctx)).filter(({ state }) => state === 'taken');
-  const rows = await readRows(
-    ctx,
-    taken.map(({ id }) => id),
-  );
+  const taken = takenOf(await placesOf(ctx));
+  const rows = await readRows(ctx, idsOf(taken));
   for (const { id, epoch } of taken) {
     const row = rows.get(id);
     if (row?.saga.epoch === epoch && hasRunOut(row, now)) await ctx.client(SAGA, id).fence({ epoch, now });
   }
+}
+
+function takenOf(places: readonly Place[]): Place[] {
+  return places.filter(({ state }) => state === 'taken');
+}
+
+function idsOf(places: readonly Place[]): string[] {
+  return places.map(({ id }) => id);
 }
 
 async function placesOf(ctx: ObjectContext): Promise<readonly Place[]> {

@@ -33,7 +33,15 @@ import {
   SCHEDULE,
   type StartCall,
 } from './contracts.js';
-import { changed, type Changed, dueAtOf, hasRunOut, type KeptSaga, overdueAtOf } from './kept-saga.js';
+import {
+  changed,
+  type Changed,
+  dueAtOf,
+  hasRunOut,
+  type KeptSaga,
+  newsOf,
+  overdueAtOf,
+} from './kept-saga.js';
 import { limitObject } from './limit-object.js';
 import { OPTIONS } from './object-options.js';
 import { textOf } from './stored-text.js';
@@ -99,9 +107,8 @@ export function objectsOf(take: TakeNews) {
       },
       fence: async (ctx, { epoch, now }) => {
         const kept = await keptOf(ctx);
-        if (kept?.row.saga.epoch !== epoch || !hasRunOut(kept.row, now)) return;
-        const row = { ...kept.row, saga: { ...kept.row.saga, epoch: epoch + 1 } };
-        ctx.set('saga', { ...kept, row, revision: kept.revision + 1 }, textOf<KeptSaga>());
+        if (kept?.row.saga.epoch === epoch && hasRunOut(kept.row, now))
+          replace(ctx, kept, { epoch: epoch + 1 });
       },
       look: async (ctx, { at }) => {
         const kept = await keptOf(ctx);
@@ -113,9 +120,7 @@ export function objectsOf(take: TakeNews) {
       },
       keepGraph: async (ctx, graphRevision) => {
         const kept = await keptOf(ctx);
-        if (!kept) return;
-        const row = { ...kept.row, saga: { ...kept.row.saga, graphRevision } };
-        ctx.set('saga', { ...kept, row, revision: kept.revision + 1 }, textOf<KeptSaga>());
+        if (kept) replace(ctx, kept, { graphRevision });
       },
       resumeStep: async (ctx, { pause, now }) => {
         const kept = await keptOf(ctx);
@@ -288,11 +293,7 @@ export function objectsOf(take: TakeNews) {
     // Those who learn of it may read it at once.
     ctx.set('saga', kept, textOf<KeptSaga>());
     const [dueAt, overdueAt] = [dueAtOf(row) ?? Infinity, overdueAtOf(row) ?? Infinity];
-    const news: News = {
-      ...(dueAt <= now && { due: row }),
-      ...(overdueAt <= now && { overdue: row }),
-      hints,
-    };
+    const news: News = { ...newsOf(row, now), hints };
     const isNews = news.due !== undefined || news.overdue !== undefined || hints.length > 0;
     // What the process says is journaled: another one may go on from here.
     const taken = isNews
@@ -344,6 +345,12 @@ function startResult(answer: ChangeAnswer): StartResult {
 
 async function keptOf(ctx: ObjectSharedContext): Promise<KeptSaga | undefined> {
   return (await ctx.get('saga', textOf<KeptSaga>())) ?? undefined;
+}
+
+/** Stores values of a saga by which nothing becomes due. */
+function replace(ctx: ObjectContext, kept: KeptSaga, values: Partial<MemoryRow['saga']>): void {
+  const row = { ...kept.row, saga: { ...kept.row.saga, ...values } };
+  ctx.set('saga', { ...kept, row, revision: kept.revision + 1 }, textOf<KeptSaga>());
 }
 
 async function keptPauses(ctx: ObjectSharedContext): Promise<KeptPauses> {

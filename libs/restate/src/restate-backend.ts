@@ -11,7 +11,7 @@ import {
   SagaUnavailableError,
   type WakeupMessage,
 } from 'nestjs-durable-saga/internal/backend';
-import { dueAtOf, overdueAtOf } from './kept-saga.js';
+import { newsOf } from './kept-saga.js';
 import { objectsOf } from './objects.js';
 import { Offers } from './offers.js';
 import { RestateCalls } from './restate-calls.js';
@@ -79,13 +79,7 @@ export async function openRestate(
   const graphs = new RestateGraphStore(calls);
   return {
     offerAll: async () => {
-      for (const row of await calls.scan()) {
-        const [dueAt, overdueAt] = [dueAtOf(row) ?? Infinity, overdueAtOf(row) ?? Infinity];
-        offers.add({
-          due: dueAt <= now() ? row : undefined,
-          overdue: overdueAt <= now() ? row : undefined,
-        });
-      }
+      for (const row of await calls.scan()) offers.add(newsOf(row, now()));
     },
     ...{
       graphs,

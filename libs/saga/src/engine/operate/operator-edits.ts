@@ -29,7 +29,7 @@ import {
   checkNoResult,
   inProgress,
   resolveOpenEdit,
-  resultOf,
+  resolvedWith,
   type WayOut,
 } from './way-out-edits.js';
 
@@ -177,7 +177,11 @@ export const resolveEdit: OperatorEdit<WayOut & { result?: string }> = (saga, gr
     checkNoResult(step, result);
     return edited(saga, graph, now, { type: 'operator-resolved', step });
   }
-  const event = { type: 'operator-resolved', step, ...resultOf(graph, saga.state, step, result) } as const;
+  const event = {
+    type: 'operator-resolved',
+    step,
+    ...resolvedWith(graph, saga.state, step, result),
+  } as const;
   return edited(saga, graph, now, event);
 };
 

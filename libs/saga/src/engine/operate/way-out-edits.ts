@@ -71,7 +71,7 @@ export const resolveOpenEdit: OperatorEdit<WayOut & { result?: string }> = (
   if (undoes) checkNoResult(key, result);
   const events: SagaEvent[] = undoes
     ? [{ type: 'compensation-completed', step: key }]
-    : [{ type: 'step-completed', step: key, now, ...resultOf(graph, live, key, result) }];
+    : [{ type: 'step-completed', step: key, now, ...resolvedWith(graph, live, key, result) }];
   // What the probe of an interrupted step would say, an operator says, also while the saga compensates.
   const asked = isLostAttempt(nodeOf(graph, key), step);
   const began = undoes ? 'compensation-started' : asked ? 'probe-started' : 'step-started';
@@ -84,7 +84,7 @@ export const resolveOpenEdit: OperatorEdit<WayOut & { result?: string }> = (
  * default.
  * @throws SagaValidationError if it is something else
  */
-export function resultOf(
+export function resolvedWith(
   graph: SagaGraph | undefined,
   state: SagaState,
   key: string,
