@@ -15,6 +15,9 @@ import { textOf } from './stored-text.js';
 /** Sagas that wait for a time and are asked whether they still do: those of the next times. */
 const ASKED = 100;
 
+/** How far (ms) the clocks of processes, with the time of a call, may be apart. */
+const CLOCKS_DIFFER = 60_000;
+
 /** The rules of the store in memory want to know something of a saga that was not read yet. */
 class Unread extends Error {
   constructor(readonly id: string) {
@@ -35,7 +38,8 @@ export function limitObject() {
   return implement(LIMIT, {
     options: OPTIONS,
     handlers: {
-      reserve: async (ctx, { limit, attempts, now }) => {
+      reserve: async (ctx, { limit, attempts, now: asked }) => {
+        const now = await timeOf(ctx, asked);
         const given = (await ctx.get('given', textOf<readonly Given[]>())) ?? [];
         const pending = given.filter(({ at, isUsed, holder }) => holder !== undefined && !isUsed && at > now);
         const rows = await readRows(
@@ -101,6 +105,17 @@ async function endLeases(ctx: ObjectContext, now: number): Promise<void> {
     const row = rows.get(id);
     if (row?.saga.epoch === epoch && hasRunOut(row, now)) await ctx.client(SAGA, id).fence({ epoch, now });
   }
+}
+
+/**
+ * Calls of several processes come in another order than their times, by which a window would be shorter. Later ones count from the
+ * latest, unless that is far ahead: then the clock was set back.
+ */
+async function timeOf(ctx: ObjectContext, now: number): Promise<number> {
+  const latest = (await ctx.get('latest', textOf<number>())) ?? 0;
+  const time = latest - now > CLOCKS_DIFFER ? now : Math.max(now, latest);
+  ctx.set('latest', time, textOf<number>());
+  return time;
 }
 
 function takenOf(places: readonly Place[]): Place[] {
