@@ -10,7 +10,13 @@ import type { Attempt, Entry, Play } from '../oracle/model-entries.js';
 import { PlayedSignals } from '../oracle/model-signals.js';
 import { describeGraph, type Move, type RandomGraph } from '../oracle/random-graph.js';
 import type { SagaEvent } from '../../libs/saga/src/machine/saga-event.js';
-import { INITIAL, isSettled, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import {
+  INITIAL,
+  isSettled,
+  isTerminal,
+  type SagaState,
+  stepState,
+} from '../../libs/saga/src/machine/saga-state.js';
 import { answerOf, itemsThatMayBegin, STARTED } from './action-answers.js';
 import { scriptedOutcome } from './scripted-outcome.js';
 import { becomes, type Call, type CallQueue } from './held-calls.js';
@@ -158,8 +164,22 @@ export class LockstepSaga implements Play {
   /** What is sent before anything waits for it is kept. */
   private async sendEarly(): Promise<void> {
     const name = [...this.graph.steps.values()].find(({ wait }) => wait)?.wait!.signal;
-    if (name === undefined || this.signals.received.length > 0) return;
+    if (name === undefined || this.signals.received.length > 0 || this.endsAtOnce()) return;
     for (let n = 0; n < EARLY; n += 1) await this.sendNext(name);
+  }
+
+  /** Its conditions end it, before anything is called or waits: it does not wait for the test either. */
+  private endsAtOnce(): boolean {
+    let { state } = this;
+    for (;;) {
+      if (isTerminal(state.status)) return true;
+      const { settle, events = [], actions } = decide(this.graph, state, this.now);
+      if (settle) return true;
+      const answers = actions.map((action) => answerOf(action, state)?.(this.now));
+      const known = [...events, ...answers.flatMap((answer) => answer ?? [])];
+      if (known.length === 0 || answers.includes(undefined)) return false;
+      for (const event of known) state = evolve(this.graph, state, event);
+    }
   }
 
   private async sendNext(name: string): Promise<void> {
@@ -213,6 +233,8 @@ export class LockstepSaga implements Play {
 
   private answered({ node, key }: Action, events: readonly SagaEvent[]): void {
     const { round } = stepState(this.state, key);
+    // The answer to another one has ended the way forward.
+    if (evolve(this.graph, this.state, events[0]!) === this.state) return;
     const failed = events.some(({ type }) => type === 'step-failed');
     const attempt: Attempt = { kind: 'run', node, key, round };
     if (failed) this.entries.push({ type: 'took effect', attempt, effect: 'none' });

@@ -164,13 +164,17 @@ export class OperatedSaga extends LockstepSaga {
     // Steps that failed permanently are compensated only on request. A lost worker leaves more to compensate.
     const others: SagaEvent['type'][] = ['retried', 'operator-resolved', 'taken-over', 'interrupted'];
     if (since.some((entry) => entry.type === 'event' && others.includes(entry.event.type))) return undefined;
+    // What a probe finds is not known before.
+    const probed = since.flatMap((entry) =>
+      entry.type === 'started' && entry.attempt.kind === 'probe' ? entry.attempt.key : [],
+    );
+    const unknown = new Set([...inProgress, ...probed]);
     const ran = since.flatMap((entry) => {
       if (entry.type !== 'started' || entry.attempt.kind !== 'compensate') return [];
       const { key } = entry.attempt;
       return [`${key} of ${stepState(entry.after, key).result}`];
     });
-    const known = (list: readonly string[]) =>
-      list.filter((one) => !inProgress.has(one.split(' ')[0]!)).sort();
+    const known = (list: readonly string[]) => list.filter((one) => !unknown.has(one.split(' ')[0]!)).sort();
     const [should, did] = [known(planned).join(), known([...new Set(ran)]).join()];
     return should === did ? undefined : `said to undo ${should}; undid ${did}`;
   }
