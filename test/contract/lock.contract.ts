@@ -1,5 +1,6 @@
 import type { SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { NewSaga, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import { testOf } from './features.js';
 import {
   checkpointOf,
   claimed,
@@ -199,6 +200,15 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect(await claimedIds(store, saga.name)).toEqual([saga.id]);
     });
 
+    testOf('the time of the next due saga')('lets no saga that waits be the next that is due', async () => {
+      const { store } = subject();
+      const [first] = (await queue(2)) as [NewSaga, NewSaga];
+      await claimed(store, first.name);
+      const again = await claimed(store, first.name);
+      // Only the lease of the first: nothing else is due, ever.
+      expect(again.nextDueAt).toBeCloseTo((await loaded(store, first.id)).dueAt!, 0);
+    });
+
     test('leaves waiting sagas without lease and due time, and reports its holder', async () => {
       const { store } = subject();
       const [first, second] = (await queue(2)) as [NewSaga, NewSaga];
@@ -208,10 +218,7 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect(waiting.lock).toEqual({ key: 'k', held: false, holder: first.id });
       expect(waiting).not.toHaveProperty('lockedBy', expect.anything());
       expect(waiting.dueAt).toBeUndefined();
-      const again = await claimed(store, first.name);
-      expect(again.sagas).toEqual([]);
-      // Only the lease of the first: nothing else is due, ever.
-      expect(again.nextDueAt).toBeCloseTo((await loaded(store, first.id)).dueAt!, 0);
+      expect((await claimed(store, first.name)).sagas).toEqual([]);
     });
 
     test('fills a claim with others when some have to wait', async () => {
@@ -323,7 +330,7 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect((await loaded(store, second.id)).state.deadline).toBeCloseTo(second.state.deadline!, 0);
     });
 
-    test('is taken by a saga that was started within a transaction', async () => {
+    testOf('transactions')('is taken by a saga that was started within a transaction', async () => {
       const { store } = subject();
       const outer = await held(store);
       const name = uniqueName();
@@ -339,7 +346,7 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect(await claimedIds(store, name)).toEqual([second.id]);
     });
 
-    test('is handed over by the transaction that ends a saga', async () => {
+    testOf('transactions')('is handed over by the transaction that ends a saga', async () => {
       const { store } = subject();
       const [first, second] = (await queue(2)) as [NewSaga, NewSaga];
       const saga = await active(store, first.name);

@@ -141,7 +141,7 @@ export function describePutBacks(subject: () => StoreSubject): void {
     }
   });
 
-  testOf('locks')(
+  testOf('locks', 'failovers')(
     'a saga that had begun under its semantic lock is before those that came meanwhile',
     async () => {
       const { store } = subject();

@@ -137,8 +137,36 @@ class PublishingSaga {
   }
 }
 
-@Saga({ name: 'locked', lockKey: () => 'key' })
-class LockedSaga {
+interface Account {
+  readonly key: string;
+  /** The account of a sub-saga. */
+  readonly then?: string;
+}
+
+const holders = new Map<string, number>();
+const worked: string[] = [];
+
+@Saga<Account>({ name: 'account', lockKey: ({ input }) => input.key })
+class AccountSaga {
+  @Step({ compensate: 'undo' })
+  async work({ input: { key, then } }: StepContext<Account>): Promise<void> {
+    const most = (holders.get(key) ?? 0) + 1;
+    holders.set(key, most);
+    worked.push(`${key} ${most}`);
+    await pause(20);
+    holders.set(key, (holders.get(key) ?? 0) - 1);
+    if (then !== undefined) await gate.opened;
+  }
+  undo(): void {}
+
+  @SubSaga(() => AccountSaga, { when: ({ input }) => (input as Account).then !== undefined })
+  other({ input }: StepContext<Account>): Account {
+    return { key: input.then! };
+  }
+}
+
+@Saga({ name: 'written' })
+class WrittenSaga {
   @Step({ transactional: true })
   work(): void {}
 }
@@ -152,6 +180,7 @@ const ALL = [
   SlowSaga,
   LimitedSaga,
   PublishingSaga,
+  AccountSaga,
 ];
 
 async function application(options: SagaModuleOptions = {}, sagas: Type[] = ALL, own = port) {
@@ -340,9 +369,45 @@ describeWhere('on Restate', () => {
     });
   });
 
+  test('sagas of one key in two processes run one after the other, in the order in which they were started', async () => {
+    const processes = [await application({}, ALL, await freePort()), await application()];
+    const handles = [];
+    for (let n = 0; n < 12; n += 1)
+      handles.push(await processes[n % 2]!.sagas.start(AccountSaga, { key: `k${n % 3}` }));
+    const outcomes = await Promise.all(handles.map((handle) => handle.outcome()));
+    expect(outcomes.map(({ status }) => status)).toEqual(Array(12).fill('completed'));
+    expect(worked.splice(0).toSorted()).toEqual(
+      ['k0 1', 'k1 1', 'k2 1'].flatMap((one) => Array(4).fill(one)),
+    );
+    const ended = await Promise.all(
+      handles.map(async ({ id }) => (await processes[0]!.sagas.get(id)).updatedAt.getTime()),
+    );
+    for (const n of ended.keys()) if (n >= 3) expect(ended[n]).toBeGreaterThan(ended[n - 3]!);
+  });
+
+  test('a circle of locks that closes in two processes at once is broken', async () => {
+    gate = new Gate();
+    const processes = [await application({}, ALL, await freePort()), await application()];
+    const pairs = Array.from({ length: 6 }, (_, n) => [`a${n}`, `b${n}`] as const);
+    const handles = await Promise.all(
+      pairs.flatMap(([a, b]) => [
+        processes[0]!.sagas.start(AccountSaga, { key: a, then: b }),
+        processes[1]!.sagas.start(AccountSaga, { key: b, then: a }),
+      ]),
+    );
+    await until(() => worked.length === 2 * pairs.length);
+    gate.open();
+    const outcomes = await Promise.all(handles.map((handle) => handle.outcome()));
+    for (const n of pairs.keys()) {
+      const both = outcomes.slice(2 * n, 2 * n + 2);
+      expect(both.map(({ status }) => status).toSorted()).toEqual(['compensated', 'completed']);
+      expect(both.find(({ status }) => status === 'compensated')!.failure?.error?.message).toMatch(/lock/);
+    }
+  });
+
   test('what Restate cannot keep is refused at start-up, by name', async () => {
-    await expect(application({}, [LockedSaga])).rejects.toThrow(
-      "Restate cannot keep everything that these sagas have: saga 'locked@1' has lockKey; saga 'locked@1' has transactional in step 'work'.",
+    await expect(application({}, [WrittenSaga])).rejects.toThrow(
+      "Restate cannot keep everything that these sagas have: saga 'written@1' has transactional in step 'work'.",
     );
     await expect(application({ dataSource: 'a' })).rejects.toThrow('engine and dataSource are both set');
   });

@@ -10,7 +10,7 @@ const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 
 /** What Restate does not keep yet. */
 const REFUSED: readonly Feature[] = [
-  ...(['transactions', 'messages', 'locks', 'limits'] as const),
+  ...(['transactions', 'messages', 'limits'] as const),
   ...(['the time of the next due saga', 'a clock set back', 'failovers', 'answers of bounded size'] as const),
 ];
 const program = restateProgram();

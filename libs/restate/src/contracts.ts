@@ -1,11 +1,14 @@
 import { iface } from '@restatedev/restate-sdk';
 import type {
   Lease,
+  LockDeadlock,
+  LockedRow,
   MemoryGraphs,
   MemoryRow,
   NewSaga,
   RateRequest,
   Reservation,
+  RowLock,
   ScheduleEdit,
   SlotHolder,
   SlotLimit,
@@ -106,6 +109,38 @@ export interface SweepCall {
   readonly now: number;
 }
 
+/** A saga in the queue of a semantic lock. */
+export interface QueuedSaga {
+  readonly id: string;
+  readonly lock: RowLock;
+  /** When it may begin: it is in the queue before it is stored. */
+  readonly dueAt: number;
+}
+
+export interface ArriveCall extends QueuedSaga {
+  /** It does not wait. */
+  readonly rejects?: boolean;
+  readonly now: number;
+}
+
+/** Its place, or who has the lock. */
+export type Arrived = { readonly place: number } | { readonly holder: string };
+
+/** A saga, as far as the rules of locks want to know of it: see `lockedPart`. */
+export interface LockCall {
+  readonly row: LockedRow;
+  readonly now: number;
+}
+
+/** What a claim is to store of its saga. */
+export interface LockAnswer extends Omit<LockedRow, 'saga'> {
+  /** It has the lock, or fails for the lack of it. */
+  readonly runs: boolean;
+  readonly dueAt?: number;
+  readonly deadline?: number;
+  readonly deadlock?: LockDeadlock;
+}
+
 export interface ScheduleCall extends Caller {
   readonly revision: number;
   readonly edit: ScheduleEdit;
@@ -120,7 +155,8 @@ export interface ScheduleAnswer {
 export const ALL = 'all';
 
 const exclusive = <I, O>() => iface.serdes({ input: textOf<I>(), output: textOf<O>() });
-const shared = <O>() => iface.shared.serdes({ input: textOf<void>(), output: textOf<O>() });
+const sharedFor = <I, O>() => iface.shared.serdes({ input: textOf<I>(), output: textOf<O>() });
+const shared = <O>() => sharedFor<void, O>();
 
 /** A saga, by its id. Its state is its row. */
 export const SAGA = iface.object('DurableSaga', {
@@ -183,6 +219,27 @@ export const LIMIT = iface.object('DurableSagaLimit', {
   take: exclusive<SlotCall, readonly string[] | undefined>(),
   free: exclusive<SlotCall, void>(),
   sweep: exclusive<SweepCall, void>(),
+});
+
+/** The queue of a semantic lock, by `queueKey`. */
+export const LOCK = iface.object('DurableSagaLock', {
+  /** A saga is about to be stored. */
+  arrive: exclusive<ArriveCall, Arrived>(),
+  /** A worker is about to take a saga that does not have the lock, as far as is known. */
+  enqueue: exclusive<LockCall, LockAnswer>(),
+  /** A saga has left the queue, or is to be in it again, or an operator has changed it. */
+  settle: exclusive<LockCall, void>(),
+  /** A saga that waits is to fail, so that a circle is broken. */
+  fail: exclusive<{ readonly id: string; readonly deadlock: LockDeadlock; readonly now: number }, void>(),
+  /** Whether a saga has the lock; otherwise who has it, or is next to. */
+  holder: sharedFor<{ readonly id: string; readonly now: number }, { held: boolean; holder?: string }>(),
+  read: shared<readonly QueuedSaga[]>(),
+});
+
+/** Circles of sagas that wait for the locks of each other, under the key `all`. */
+export const CIRCLES = iface.object('DurableSagaLockCircles', {
+  /** A saga waits for a lock that belongs to the family of another one. `key`: of the lock. */
+  look: exclusive<{ readonly key: string; readonly id: string; readonly now: number }, void>(),
 });
 
 /** The pauses of all steps, under the key `all`. */

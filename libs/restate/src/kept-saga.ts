@@ -7,6 +7,7 @@ import {
   type StoredStepPause,
   type WakeupMessage,
 } from 'nestjs-durable-saga/internal/backend';
+import { type LockAnswers, OwnLock } from './own-lock.js';
 
 /** The state of the object of a saga. */
 export interface KeptSaga {
@@ -35,13 +36,17 @@ export interface Changed<T> {
 
 /**
  * Runs the rules of the store on one saga: in a store in memory that has no other. The result depends on the arguments
- * alone, so that it may be repeated.
+ * alone, so that it may be repeated. The row is changed.
+ * @throws LockQuestion if the object of its lock has to be asked first
  */
 export async function changed<T>(
   row: MemoryRow | undefined,
   now: number,
   change: (store: MemorySagaStore) => Promise<T>,
-  pauses: readonly StoredStepPause[] = [],
+  {
+    pauses = [],
+    lock = {},
+  }: { readonly pauses?: readonly StoredStepPause[]; readonly lock?: LockAnswers } = {},
 ): Promise<Changed<T>> {
   const hub = new MemoryWakeupHub();
   const wakeup = hub.wakeup();
@@ -49,7 +54,10 @@ export async function changed<T>(
   await wakeup.start((message) => messages.push(message));
   const before = row?.saga.state.status;
   const holder = row?.saga.lockedBy;
-  const store = new MemorySagaStore({ now: () => now, wakeup, rows: row ? [row] : [], pauses });
+  const store = new MemorySagaStore({
+    ...{ now: () => now, wakeup, rows: row ? [row] : [], pauses },
+    locks: (families, announceDue) => new OwnLock(families, announceDue, lock),
+  });
   const result = await change(store);
   // The hub passes messages on in microtasks.
   await Promise.resolve();

@@ -9,14 +9,12 @@ import {
 } from 'nestjs-durable-saga/internal/backend';
 import { LIMIT, SAGA } from './contracts.js';
 import { hasRunOut } from './kept-saga.js';
+import { timeOf } from './latest-time.js';
 import { OPTIONS } from './object-options.js';
 import { textOf } from './stored-text.js';
 
 /** Sagas that wait for a time and are asked whether they still do: those of the next times. */
 const ASKED = 100;
-
-/** How far (ms) the clocks of processes, with the time of a call, may be apart. */
-const CLOCKS_DIFFER = 60_000;
 
 /** The rules of the store in memory want to know something of a saga that was not read yet. */
 class Unread extends Error {
@@ -105,17 +103,6 @@ async function endLeases(ctx: ObjectContext, now: number): Promise<void> {
     const row = rows.get(id);
     if (row?.saga.epoch === epoch && hasRunOut(row, now)) await ctx.client(SAGA, id).fence({ epoch, now });
   }
-}
-
-/**
- * Calls of several processes come in another order than their times, by which a window would be shorter. Later ones count from the
- * latest, unless that is far ahead: then the clock was set back.
- */
-async function timeOf(ctx: ObjectContext, now: number): Promise<number> {
-  const latest = (await ctx.get('latest', textOf<number>())) ?? 0;
-  const time = latest - now > CLOCKS_DIFFER ? now : Math.max(now, latest);
-  ctx.set('latest', time, textOf<number>());
-  return time;
 }
 
 function takenOf(places: readonly Place[]): Place[] {

@@ -8,8 +8,11 @@ import {
 import {
   type Checkpoint,
   type Lease,
+  type LockedRow,
   type MemoryRow,
   MemorySagaStore,
+  type NewSaga,
+  queueKey,
   type StartResult,
   type StoredStepPause,
   toExisting,
@@ -18,6 +21,7 @@ import {
 } from 'nestjs-durable-saga/internal/backend';
 import {
   ALL,
+  type Arrived,
   type Caller,
   type ChangeAnswer,
   type ChangeCall,
@@ -26,6 +30,8 @@ import {
   GRAPHS,
   HINTS,
   type KeptPauses,
+  LOCK,
+  type LockAnswer,
   PAUSES,
   pauseKey,
   type Register,
@@ -43,7 +49,9 @@ import {
   overdueAtOf,
 } from './kept-saga.js';
 import { limitObject } from './limit-object.js';
+import { circlesObject, lockedPart, lockObject } from './lock-object.js';
 import { OPTIONS } from './object-options.js';
+import { LockQuestion } from './own-lock.js';
 import { textOf } from './stored-text.js';
 
 /** Hints that are kept for a worker that does not listen at the moment. */
@@ -86,18 +94,38 @@ export function objectsOf(take: TakeNews) {
         const kept = await keptOf(ctx);
         if (call.revision !== undefined && call.revision !== kept?.revision) return undefined;
         const pauses = await pausesOf(ctx, kept, call);
+        const arrived = kept ? undefined : await arrivedBy(ctx, call);
+        const hadLock = kept?.row.lock !== undefined;
         const made = async (store: MemorySagaStore): Promise<unknown> => {
           for (const graph of call.graphs ?? [])
             await store.graphs.exclusively((graphs) => graphs.put(graph));
           const method = store[call.method] as (...args: readonly unknown[]) => Promise<unknown>;
           return method.apply(store, argumentsOf(call));
         };
-        const change = await changed(kept?.row, call.now, made, pauses);
+        const run = (row: MemoryRow | undefined, enqueued?: LockAnswer) =>
+          changed(row, call.now, made, { pauses, lock: { arrived, enqueued } });
+        const change = await run(kept?.row).catch(async (error: unknown) => {
+          if (!(error instanceof LockQuestion)) throw error;
+          const { row } = error;
+          const asked = { row: lockedPart(row), now: call.now };
+          const enqueued = await ctx.client(LOCK, keyOfLock(row)!).enqueue(asked);
+          return run((await keptOf(ctx))!.row, enqueued);
+        });
         await keep(ctx, kept, change, call);
+        const { row } = change;
+        if (row && kept && mayHaveLeft(call, hadLock, row))
+          await ctx.client(LOCK, keyOfLock(row)!).settle({ row: lockedPart(row), now: call.now });
         return { result: change.result };
       },
       add: async (ctx, { row, now }) => {
-        if (!(await keptOf(ctx))) await put(ctx, { row, revision: 1, watchers: [] }, now);
+        if (await keptOf(ctx)) return;
+        const { saga, lock } = row;
+        if (lock) {
+          const call = { id: saga.id, lock, dueAt: saga.dueAt ?? now, now };
+          const arrived = await ctx.client(LOCK, keyOfLock(row)!).arrive(call);
+          lock.place = (arrived as { readonly place: number }).place;
+        }
+        await put(ctx, { row, revision: 1, watchers: [] }, now);
       },
       wake: async (ctx, { now, since = now }) => {
         const kept = await keptOf(ctx);
@@ -125,7 +153,9 @@ export function objectsOf(take: TakeNews) {
       resumeStep: async (ctx, { pause, now }) => {
         const kept = await keptOf(ctx);
         if (!kept) return;
-        const change = await changed(kept.row, now, (store) => store.pauses.wake(pause), [pause]);
+        const change = await changed(kept.row, now, (store) => store.pauses.wake(pause), {
+          pauses: [pause],
+        });
         await keep(ctx, kept, change, { now });
       },
       remove: async (ctx) => ctx.clearAll(),
@@ -307,7 +337,7 @@ export function objectsOf(take: TakeNews) {
     ctx.set('saga', { ...kept, looksAt: next }, textOf<KeptSaga>());
   }
 
-  return [saga, correlation, hints, schedule, graphs, pauses, limitObject()];
+  return [saga, correlation, hints, schedule, graphs, pauses, limitObject(), lockObject(), circlesObject()];
 }
 
 /** The pauses for which a saga comes to rest by a checkpoint, where it is entered, so that it is found once they are over. */
@@ -320,6 +350,31 @@ async function pausesOf(
   const [[{ heldBy = [] }]] = args as [[Checkpoint]];
   const { id, name } = kept.row.saga;
   return heldBy.length > 0 ? ctx.client(PAUSES, ALL).rest({ id, saga: name, steps: heldBy }) : undefined;
+}
+
+/** A new saga takes its place in the queue of its lock before it is stored. */
+async function arrivedBy(
+  ctx: ObjectContext,
+  { method, args, now }: ChangeCall,
+): Promise<Arrived | undefined> {
+  if (method !== 'start') return undefined;
+  const [[saga]] = args as [[NewSaga]];
+  const { id, name, lockKey: key, lockRejects: rejects, timeout, delay = 0, startAt = now + delay } = saga;
+  if (key === undefined) return undefined;
+  const lock = { key, state: 'arriving', place: 0, timeout } as const;
+  const dueAt = Math.max(now, startAt);
+  return ctx.client(LOCK, queueKey(name, key)).arrive({ id, lock, dueAt, rejects, now });
+}
+
+/** An operator may have let others come first. */
+function mayHaveLeft({ method }: ChangeCall, hadLock: boolean, { lock }: MemoryRow): boolean {
+  if (method === 'edit') return hadLock || lock !== undefined;
+  return method === 'checkpoint' && hadLock && lock === undefined;
+}
+
+function keyOfLock({ saga, lock, left }: LockedRow): string | undefined {
+  const { key } = lock ?? left ?? {};
+  return key === undefined ? undefined : queueKey(saga.name, key);
 }
 
 /** `edit` takes a function: what it returns was decided by the caller, for this revision. */

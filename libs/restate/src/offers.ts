@@ -27,8 +27,8 @@ interface Offer {
 /** The due sagas that Restate has offered to this process. */
 export class Offers {
   private readonly due = new Map<string, Offer>();
-  /** The names of overdue sagas, by their ids. */
-  private readonly late = new Map<string, string>();
+  /** The overdue sagas, by their ids. */
+  private readonly late = new Map<string, { readonly name: string; readonly slaAt: number }>();
   /** The sagas that the last claim asked for. Undefined: there was none. */
   private asked: ClaimRequest['sagas'] | undefined;
   /** How many offers it had when it ended. Undefined: it goes on. */
@@ -39,7 +39,10 @@ export class Offers {
   /** Returns after how long (ms) it is to be offered again. */
   add({ due, overdue }: Pick<News, 'due' | 'overdue'>): number {
     if (this.left !== undefined) return longer(CLOSED_FOR, this.left);
-    if (overdue !== undefined && this.late.size < MOST) this.late.set(overdue.saga.id, overdue.saga.name);
+    if (overdue !== undefined && this.late.size < MOST) {
+      const { id, name, slaAt = 0 } = overdue.saga;
+      this.late.set(id, { name, slaAt });
+    }
     if (due !== undefined && !this.addDue(due)) {
       const since = this.now() - (dueAtOf(due) ?? Infinity);
       return Math.min(REFUSED_FOR.most, Math.max(REFUSED_FOR.least, since));
@@ -84,9 +87,11 @@ export class Offers {
     return false;
   }
 
+  /** Takes those that have been overdue for longest. */
   takeOverdue(names: readonly string[], count: number): string[] {
-    const asked = [...this.late].filter(([, name]) => names.includes(name));
-    const ids = asked.slice(0, count).map(([id]) => id);
+    const asked = [...this.late].filter(([, { name }]) => names.includes(name));
+    const longest = asked.sort(([, one], [, other]) => one.slaAt - other.slaAt).slice(0, count);
+    const ids = longest.map(([id]) => id);
     for (const id of ids) this.late.delete(id);
     return ids;
   }

@@ -39,10 +39,8 @@ function refuses(graph: SagaGraph): string[] {
   const ofSteps = [...graph.steps.values()].flatMap((step) =>
     step.transactional ? `transactional in step '${step.name}'` : [],
   );
-  const ofSaga = [
-    graph.lockKey && 'lockKey',
-    graph.limit && 'limit',
-    graph.durability === 'relaxed' && "durability: 'relaxed'",
-  ].flatMap((what) => what || []);
+  const ofSaga = [graph.limit && 'limit', graph.durability === 'relaxed' && "durability: 'relaxed'"].flatMap(
+    (what) => what || [],
+  );
   return [...ofSaga, ...ofSteps];
 }

@@ -35,12 +35,13 @@ import {
   type StoreStats,
   type StoreTarget,
   type StoreTaskFilter,
+  queueKey,
   requireStorable,
   type UnreadableSaga,
   UnstorableError,
   withStatus,
 } from 'nestjs-durable-saga/internal/backend';
-import { CORRELATION, correlationKey, LIMIT, SCHEDULE } from './contracts.js';
+import { CORRELATION, correlationKey, LIMIT, LOCK, SCHEDULE } from './contracts.js';
 import type { Offers } from './offers.js';
 import type { RestateCalls } from './restate-calls.js';
 import { isOutage, isTransient, refusesData } from './restate-errors.js';
@@ -89,7 +90,10 @@ export class RestateSagaStore implements SagaStore {
     requireStorable(sagas, 'sagas');
     return inOrder(
       sagas,
-      ({ id, name, correlationId = id }) => [id, correlationKey(name, correlationId)],
+      ({ id, name, correlationId = id, lockKey }) => [
+        ...[id, correlationKey(name, correlationId)],
+        ...(lockKey === undefined ? [] : [queueKey(name, lockKey)]),
+      ],
       (saga) => this.startOne(saga, lease),
     );
   }
@@ -114,23 +118,35 @@ export class RestateSagaStore implements SagaStore {
   }
 
   async claim(request: ClaimRequest): Promise<Claim> {
-    const offers = this.offers.take(request);
-    const now = this.calls.options.now();
-    const claims = await Promise.allSettled(
-      offers.map(({ id }) => this.calls.change<Claim>(id, 'claim', [{ ...request, limit: 1 }], { now })),
-    );
-    const sagas: StoredSaga[] = [];
-    let [heavy, failure]: [boolean | undefined, unknown] = [undefined, undefined];
-    claims.forEach((claim, n) => {
-      if (claim.status === 'fulfilled') sagas.push(...claim.value!.result.sagas);
-      else failure = claim.reason;
-      const isHeavy = claim.status === 'fulfilled' && claim.value!.result.heavy;
-      if (isHeavy || claim.status === 'rejected') this.offers.addAgain(offers[n]!);
-      heavy ||= isHeavy;
-    });
-    if (failure !== undefined && sagas.length === 0) throw failure as Error;
+    const taken = { sagas: [] as StoredSaga[], heavy: false, failure: undefined as unknown };
+    for (;;) {
+      const now = this.calls.options.now();
+      const offers = this.offers.take({ ...request, limit: request.limit - taken.sagas.length });
+      const before = taken.sagas.length;
+      const claims = await Promise.allSettled(
+        offers.map(({ id }) => this.calls.change<Claim>(id, 'claim', [{ ...request, limit: 1 }], { now })),
+      );
+      claims.forEach((claim, n) => {
+        if (claim.status === 'fulfilled') taken.sagas.push(...claim.value!.result.sagas);
+        else taken.failure = claim.reason;
+        const isHeavy = claim.status === 'fulfilled' && claim.value!.result.heavy === true;
+        if (isHeavy || claim.status === 'rejected') this.offers.addAgain(offers[n]!);
+        taken.heavy ||= isHeavy;
+      });
+      // Others take the places of those that have to wait for a lock.
+      const areAllTaken = taken.sagas.length === before + offers.length;
+      if (areAllTaken || taken.heavy || taken.failure !== undefined) return this.claimOf(request, taken, now);
+    }
+  }
+
+  private claimOf(
+    request: ClaimRequest,
+    { failure, ...taken }: Pick<Claim, 'sagas' | 'heavy' | 'failure'>,
+    now: number,
+  ): Claim {
+    if (failure !== undefined && taken.sagas.length === 0) throw failure as Error;
     const nextDueAt = this.offers.hasFor(request.sagas) ? now : undefined;
-    return { sagas, now, nextDueAt, heavy, ...(failure !== undefined && { failure }) };
+    return { ...taken, now, nextDueAt, ...(failure !== undefined && { failure }) };
   }
 
   async renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult> {
@@ -162,7 +178,8 @@ export class RestateSagaStore implements SagaStore {
 
   async load(target: StoreTarget): Promise<StoredSaga | undefined> {
     const id = await this.calls.idOf(target);
-    return id === undefined ? undefined : (await this.calls.among([id])).load({ id });
+    const saga = id === undefined ? undefined : await (await this.calls.among([id])).load({ id });
+    return saga && this.withHolder(saga);
   }
 
   async find(filter: StoreFilter): Promise<StoredSummary[]> {
@@ -183,14 +200,14 @@ export class RestateSagaStore implements SagaStore {
       const kept = await this.calls.read(id);
       if (!kept) return undefined;
       const { now } = this.calls.caller;
-      const before = (await this.calls.storeOf([kept.row]).load({ id }))!;
+      const before = await this.withHolder((await this.calls.storeOf([kept.row]).load({ id }))!);
       const edit = change(before, now);
       if (edit === undefined) return before;
       const changed = await this.calls.change<StoredSaga>(id, 'edit', [{ id }, edit], {
         revision: kept.revision,
         graphs: 'signal' in edit ? await this.graphsOf(before.name) : undefined,
       });
-      if (changed) return changed.result;
+      if (changed) return this.withHolder(changed.result);
     }
   }
 
@@ -302,6 +319,16 @@ export class RestateSagaStore implements SagaStore {
     const graphs = awaited && name !== undefined ? await this.graphsOf(name) : undefined;
     const args = [[{ ...signal, target: { id } }], awaited];
     return (await this.calls.change<SignalResult[]>(id, 'signal', args, { graphs }))!.result[0]!;
+  }
+
+  /** As the object of its lock knows it: who has it. */
+  private async withHolder(saga: StoredSaga): Promise<StoredSaga> {
+    const { id, name, lock } = saga;
+    if (!lock || lock.held) return saga;
+    const { now, ingress } = this.calls.options;
+    const key = queueKey(name, lock.key);
+    const { held, holder } = await ingress.client(LOCK, key).holder({ id, now: now() }, this.calls.opts);
+    return { ...saga, lock: { key: lock.key, held, ...(holder !== undefined && { holder }) } };
   }
 
   /** The result of a method that takes several of these. */

@@ -15,6 +15,7 @@ export type { SlotHolder, SlotLimit, StepSlotStore, SweptSaga } from './engine/p
 export type {
   HeldLease,
   Lease,
+  LockDeadlock,
   NewSaga,
   SentSignal,
   StoredSaga,
@@ -31,13 +32,23 @@ export {
 export type { StoredTask, StoreTaskFilter } from './engine/ports/stored-task.js';
 export type { Wakeup, WakeupMessage } from './engine/ports/wakeup.js';
 export { SagaConfigurationError, SagaUnavailableError } from './errors.js';
-export { isInProgress, isTerminal } from './machine/saga-state.js';
+export { INITIAL, isInProgress, isTerminal } from './machine/saga-state.js';
 export type { EngineProcess, ExternalEngine, OpenBackend, OwnEngine } from './nest/external-engine.js';
 export { transientWait } from './shared/transient-wait.js';
 export { MemoryCleanup } from './store/memory/memory-cleanup.js';
 export { type MemoryGraphs, MemoryGraphStore } from './store/memory/memory-graph-store.js';
+export { isLinked, MemoryFamilies } from './store/memory/memory-families.js';
+export { MemoryLockQueues, queueKey } from './store/memory/memory-lock-queues.js';
 export { type Given, MemoryRates } from './store/memory/memory-rates.js';
-export { type MemoryRow, rank, toExisting, waitsUntil } from './store/memory/memory-row.js';
+export {
+  hasLock,
+  type LockedRow,
+  type MemoryRow,
+  rank,
+  type RowLock,
+  toExisting,
+  waitsUntil,
+} from './store/memory/memory-row.js';
 export { MemorySagaStore } from './store/memory/memory-saga-store.js';
 export { limitKey, MemoryStepSlots, type Place } from './store/memory/memory-step-slots.js';
 export { MemoryWakeupHub } from './store/memory/memory-wakeup.js';

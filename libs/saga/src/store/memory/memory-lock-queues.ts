@@ -3,23 +3,24 @@ import { startTimeOf } from '../../machine/turn.js';
 import type { LockDeadlock } from '../../engine/ports/stored-saga.js';
 import type { MemoryFamilies } from './memory-families.js';
 import { brokenBy } from './memory-lock-circles.js';
-import { hasLock, isSameLock, type MemoryRow } from './memory-row.js';
+import { hasLock, isSameLock, type LockedRow } from './memory-row.js';
 
 /**
  * The semantic locks: of the rows of one name with one key one holds the lock, and those that it has started, directly
  * or not, run under its hold. The others wait in a queue, in the order in which they arrived.
  */
 export class MemoryLockQueues {
-  private readonly queues = new Map<string, MemoryRow[]>();
-  private places = 0;
-
   constructor(
     private readonly families: MemoryFamilies,
     private readonly announceDue: () => void,
+    /** By `queueKey`. */
+    private readonly queues = new Map<string, LockedRow[]>(),
+    /** The last place that was given. */
+    private places = 0,
   ) {}
 
   /** Adds a new row at the end of its queue. */
-  arrive(row: MemoryRow): void {
+  arrive(row: LockedRow): void {
     if (!row.lock) return;
     row.lock.place = this.places += 1;
     const queue = this.queues.get(queueOf(row));
@@ -28,7 +29,7 @@ export class MemoryLockQueues {
   }
 
   /** A saga that had begun, and was lost, is before all others of its queue. */
-  goFirst(row: MemoryRow): void {
+  goFirst(row: LockedRow): void {
     const queue = row.lock && this.queues.get(queueOf(row));
     if (!row.lock || !queue) return;
     row.lock.place = queue[0]!.lock!.place - 1;
@@ -36,7 +37,7 @@ export class MemoryLockQueues {
   }
 
   /** Adds a row again that left its queue and is rolled back now. It gets its old place, before all that arrived since. */
-  rejoin(row: MemoryRow): void {
+  rejoin(row: LockedRow): void {
     const { left, saga } = row;
     if (!left || row.lock || saga.state.status !== 'compensating') return;
     row.lock = { ...left, state: 'arriving' };
@@ -47,7 +48,7 @@ export class MemoryLockQueues {
   }
 
   /** Reports whether a row that is due may run. If not, it waits in the queue and is not due. */
-  enqueue(row: MemoryRow, now: number): boolean {
+  enqueue(row: LockedRow, now: number): boolean {
     if (!row.lock || hasLock(row)) return true;
     const startsAt = startTimeOf(row.saga.state, now);
     if (startsAt !== undefined) {
@@ -62,7 +63,7 @@ export class MemoryLockQueues {
       this.hold(row, now);
       return true;
     }
-    const holdersOf = (of: MemoryRow) => this.holdersOf(of);
+    const holdersOf = (of: LockedRow) => this.holdersOf(of);
     const broken = brokenBy(row, this.families, holdersOf);
     for (const { row: failing, deadlock } of broken) this.fail(failing, deadlock, now);
     if (broken[0]?.row === row) return true;
@@ -73,19 +74,19 @@ export class MemoryLockQueues {
   }
 
   /** The saga has left the queue. The worker that holds it lets it fail. */
-  private fail(row: MemoryRow, deadlock: LockDeadlock, now: number): void {
+  private fail(row: LockedRow, deadlock: LockDeadlock, now: number): void {
     this.takeOut(row);
     row.saga.deadlock = deadlock;
     if (row.saga.state.status !== 'paused') row.saga.dueAt = now;
   }
 
-  private holdersOf({ saga, lock }: MemoryRow): MemoryRow[] {
+  private holdersOf({ saga, lock }: LockedRow): LockedRow[] {
     const queue = lock ? (this.queues.get(queueKey(saga.name, lock.key)) ?? []) : [];
     return queue.filter(hasLock);
   }
 
-  private takeOut(row: MemoryRow): void {
-    const queue = this.queues.get(queueOf(row))!.filter((other) => other !== row);
+  private takeOut(row: LockedRow): void {
+    const queue = (this.queues.get(queueOf(row)) ?? []).filter((other) => other !== row);
     if (queue.length > 0) this.queues.set(queueOf(row), queue);
     else this.queues.delete(queueOf(row));
     row.left = row.lock;
@@ -93,7 +94,7 @@ export class MemoryLockQueues {
   }
 
   /** Removes a row that has ended or will never begin. Returns true if another row received its lock and is due. */
-  leave(row: MemoryRow, now: number): boolean {
+  leave(row: LockedRow, now: number): boolean {
     const { lock, saga } = row;
     if (!lock) return false;
     const { status } = saga.state;
@@ -101,10 +102,15 @@ export class MemoryLockQueues {
     // What an operator has taken as done is undone under the lock.
     const hasDone = [...saga.state.steps.values()].some((step) => step.status === 'completed');
     const begins = status === 'running' || status === 'paused' || isUndone || hasDone;
-    if (!isTerminal(status) && (hasLock(row) || begins)) return false;
-    const { name } = saga;
+    return (isTerminal(status) || !(hasLock(row) || begins)) && this.remove(row, now);
+  }
+
+  /** Returns as `leave`. */
+  remove(row: LockedRow, now: number): boolean {
+    const { name } = row.saga;
+    const { key } = row.lock!;
     this.takeOut(row);
-    return this.handOver(name, lock.key, now);
+    return this.handOver(name, key, now);
   }
 
   /**
@@ -126,7 +132,7 @@ export class MemoryLockQueues {
     return true;
   }
 
-  private hold(row: MemoryRow, now: number): void {
+  private hold(row: LockedRow, now: number): void {
     grant(row, 'held', now);
     // Before one that is undone, those that it started may have been undone: they do not wait for it.
     if (row.saga.state.status === 'running') return;
@@ -136,7 +142,7 @@ export class MemoryLockQueues {
   }
 
   /** The id of the row that holds a row's lock, or is next to; undefined: itself, or there is no lock. */
-  holderFor(row: MemoryRow, now: number): string | undefined {
+  holderFor(row: LockedRow, now: number): string | undefined {
     if (!row.lock || hasLock(row)) return undefined;
     const first = this.first(row, now);
     return first === row ? undefined : first?.saga.id;
@@ -148,27 +154,27 @@ export class MemoryLockQueues {
   }
 
   /** A saga that is to begin later blocks no other. */
-  private first({ saga, lock }: MemoryRow, now: number): MemoryRow | undefined {
+  private first({ saga, lock }: LockedRow, now: number): LockedRow | undefined {
     return this.firstOf(saga.name, lock!.key, now);
   }
 
-  private firstOf(name: string, key: string, now: number): MemoryRow | undefined {
+  private firstOf(name: string, key: string, now: number): LockedRow | undefined {
     const queue = this.queues.get(queueKey(name, key)) ?? [];
-    const hasCome = ({ lock, saga }: MemoryRow) =>
+    const hasCome = ({ lock, saga }: LockedRow) =>
       lock!.state !== 'arriving' || (saga.dueAt! <= now && startTimeOf(saga.state, now) === undefined);
     return queue.find(({ lock }) => lock!.state === 'held') ?? queue.find(hasCome);
   }
 }
 
-function grant({ lock, saga }: MemoryRow, state: 'held' | 'inside', now: number): void {
+function grant({ lock, saga }: LockedRow, state: 'held' | 'inside', now: number): void {
   lock!.state = state;
   if (lock!.timeout !== undefined) saga.state = { ...saga.state, deadline: now + lock!.timeout };
 }
 
-function queueOf({ saga, lock }: MemoryRow): string {
+function queueOf({ saga, lock }: LockedRow): string {
   return queueKey(saga.name, lock!.key);
 }
 
-function queueKey(name: string, key: string): string {
+export function queueKey(name: string, key: string): string {
   return JSON.stringify([name, key]);
 }

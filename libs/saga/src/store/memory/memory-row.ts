@@ -58,12 +58,15 @@ export interface RowLock {
   readonly timeout?: number;
 }
 
+/** What the rules of semantic locks know of a saga. */
+export type LockedRow = Pick<MemoryRow, 'saga' | 'lock' | 'left'>;
+
 /** Whether a saga holds its semantic lock, or runs under the hold of an ancestor. */
-export function hasLock({ lock }: MemoryRow): boolean {
+export function hasLock({ lock }: LockedRow): boolean {
   return lock?.state === 'held' || lock?.state === 'inside';
 }
 
-export function isSameLock(a: MemoryRow, b: MemoryRow): boolean {
+export function isSameLock(a: LockedRow, b: LockedRow): boolean {
   return a.saga.name === b.saga.name && a.lock?.key === b.lock?.key;
 }
 

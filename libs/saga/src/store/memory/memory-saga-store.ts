@@ -78,6 +78,12 @@ export interface MemorySagaStoreOptions {
   readonly rows?: Iterable<MemoryRow>;
   /** The pauses of steps that it has from the start; default: none. */
   readonly pauses?: readonly StoredStepPause[];
+  /** Makes its semantic locks; default: those of its own sagas. */
+  readonly locks?: typeof locksOf;
+}
+
+function locksOf(families: MemoryFamilies, announceDue: () => void): MemoryLockQueues {
+  return new MemoryLockQueues(families, announceDue);
 }
 
 /** Takes no lease. */
@@ -98,9 +104,7 @@ export class MemorySagaStore implements SagaStore {
   readonly outbox: StoredMessage[] = [];
   private readonly rates = new MemoryRates((id, at) => waitsUntil(this.rows.get(id), at));
   private readonly storedSchedules = new MemorySchedules((id) => this.rows.get(id)?.saga.state.status);
-  private readonly lockQueues = new MemoryLockQueues(new MemoryFamilies(this.rows), () =>
-    this.wakeup.announceDue(),
-  );
+  private readonly lockQueues: MemoryLockQueues;
   readonly pauses: MemoryPauses;
   readonly cleanup = new MemoryCleanup(this.index, () => this.now());
   private readonly slots = new MemorySlots();
@@ -117,6 +121,8 @@ export class MemorySagaStore implements SagaStore {
     this.now = options.now ?? (() => Date.now());
     this.wakeup = options.wakeup ?? new MemoryWakeup();
     this.pauses = new MemoryPauses(this.rows, this.wakeup, this.now, options.pauses);
+    const { locks = locksOf } = options;
+    this.lockQueues = locks(new MemoryFamilies(this.rows), () => this.wakeup.announceDue());
     this.claims = new MemoryClaims(this.index, this.slots, this.lockQueues, this.wakeup);
     for (const row of options.rows ?? []) this.index.add(row);
   }

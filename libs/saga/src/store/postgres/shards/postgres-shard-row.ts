@@ -157,6 +157,14 @@ export class PostgresShardRow {
     return place;
   }
 
+  /** Whether schedules of sagas are kept here. */
+  async hasSchedules(): Promise<boolean> {
+    const [{ some }] = await this.sql.query<[{ some: boolean }]>(
+      `SELECT EXISTS (SELECT FROM "${this.schema}".schedule) AS some`,
+    );
+    return some;
+  }
+
   /** Whether sagas were started before the database became a shard. */
   async hasSagas(): Promise<boolean> {
     const [{ some }] = await this.sql.query<[{ some: boolean }]>(
