@@ -151,3 +151,28 @@ describe.each(Object.entries(BROKERS))('over %s', (_, { missing, means }) => {
     }
   });
 });
+
+(nats ? test : test.skip)(
+  'JetStream redelivers after the time of the handler, and one message at a time keeps the order',
+  async () => {
+    const stream = { name: 'orders', subjects: ['orders.>'], config: { storage: 'memory' } };
+    const connection = { servers: nats!.url };
+    const app = await apps.start({
+      messaging: { transport: new JetStreamTransport({ connection, stream }) },
+      microservice: {
+        strategy: new JetStreamServer({
+          ...{ connection, stream, consumer: name(), messagesAtOnce: 1, redeliverAfter: '1h' },
+          consumerConfig: { deliver_policy: 'new' },
+        }),
+      },
+      controllers: [Listener],
+    });
+    failures = 2;
+    const messages = Array.from({ length: 5 }, (_, n) => {
+      return { topic: 'orders.placed', key: 'o-1', payload: { n } };
+    });
+    await app.dataSource.transaction((manager) => app.outbox.publish(manager, messages));
+    await until(() => received.length === 7);
+    expect(received.map(({ payload: { n } }) => n)).toEqual([0, 0, 0, 1, 2, 3, 4]);
+  },
+);

@@ -377,7 +377,7 @@ describeWhere('on Restate', () => {
     const outcomes = await Promise.all(handles.map((handle) => handle.outcome()));
     expect(outcomes.map(({ status }) => status)).toEqual(Array(12).fill('completed'));
     expect(worked.splice(0).toSorted()).toEqual(
-      ['k0 1', 'k1 1', 'k2 1'].flatMap((one) => Array(4).fill(one)),
+      ['k0 1', 'k1 1', 'k2 1'].flatMap((one) => Array<string>(4).fill(one)),
     );
     const ended = await Promise.all(
       handles.map(async ({ id }) => (await processes[0]!.sagas.get(id)).updatedAt.getTime()),

@@ -22,6 +22,7 @@ import type {
   WhoAndWhy,
 } from 'nestjs-durable-saga/internal/backend';
 import type { KeptSaga } from './kept-saga.js';
+import type { Arrived, LockAnswer } from './own-lock.js';
 import { textOf } from './stored-text.js';
 
 /** The methods of the store that change one saga. */
@@ -118,27 +119,15 @@ export interface QueuedSaga {
 }
 
 export interface ArriveCall extends QueuedSaga {
-  /** It does not wait. */
+  /** The saga does not wait. */
   readonly rejects?: boolean;
   readonly now: number;
 }
-
-/** Its place, or who has the lock. */
-export type Arrived = { readonly place: number } | { readonly holder: string };
 
 /** A saga, as far as the rules of locks want to know of it: see `lockedPart`. */
 export interface LockCall {
   readonly row: LockedRow;
   readonly now: number;
-}
-
-/** What a claim is to store of its saga. */
-export interface LockAnswer extends Omit<LockedRow, 'saga'> {
-  /** It has the lock, or fails for the lack of it. */
-  readonly runs: boolean;
-  readonly dueAt?: number;
-  readonly deadline?: number;
-  readonly deadlock?: LockDeadlock;
 }
 
 export interface ScheduleCall extends Caller {

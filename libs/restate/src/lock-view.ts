@@ -78,7 +78,7 @@ export class View {
     return row && this.member(id);
   }
 
-  /** Those that the rules have looked at. */
+  /** What the rules have looked at. */
   get read(): Member[] {
     return [...this.members.values()].filter((member) => member.isRead);
   }
@@ -113,7 +113,7 @@ class ReadQueues extends Map<string, LockedRow[]> {
 export class Member implements LockedRow {
   lock?: RowLock;
   left?: RowLock;
-  /** It is, or was, in the queue that is asked about. */
+  /** The saga is, or was, in the queue that is asked about. */
   isOfQueue = false;
   wasDueAt: number | undefined;
   private copy: LockedRow['saga'] | undefined;

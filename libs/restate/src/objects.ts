@@ -21,7 +21,6 @@ import {
 } from 'nestjs-durable-saga/internal/backend';
 import {
   ALL,
-  type Arrived,
   type Caller,
   type ChangeAnswer,
   type ChangeCall,
@@ -31,7 +30,6 @@ import {
   HINTS,
   type KeptPauses,
   LOCK,
-  type LockAnswer,
   PAUSES,
   pauseKey,
   type Register,
@@ -51,7 +49,7 @@ import {
 import { limitObject } from './limit-object.js';
 import { circlesObject, lockedPart, lockObject } from './lock-object.js';
 import { OPTIONS } from './object-options.js';
-import { LockQuestion } from './own-lock.js';
+import { type Arrived, type LockAnswer, LockQuestion } from './own-lock.js';
 import { textOf } from './stored-text.js';
 
 /** Hints that are kept for a worker that does not listen at the moment. */

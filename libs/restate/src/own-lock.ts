@@ -1,10 +1,22 @@
 import {
   hasLock,
+  type LockDeadlock,
   type LockedRow,
   type MemoryFamilies,
   MemoryLockQueues,
 } from 'nestjs-durable-saga/internal/backend';
-import type { Arrived, LockAnswer } from './contracts.js';
+
+/** The place of the saga, or who has the lock. */
+export type Arrived = { readonly place: number } | { readonly holder: string };
+
+/** What a claim is to store of its saga. */
+export interface LockAnswer extends Omit<LockedRow, 'saga'> {
+  /** The saga has the lock, or fails for the lack of it. */
+  readonly runs: boolean;
+  readonly dueAt?: number;
+  readonly deadline?: number;
+  readonly deadlock?: LockDeadlock;
+}
 
 /** What the object of a lock has answered. */
 export interface LockAnswers {

@@ -16,6 +16,16 @@ describe('waiting', () => {
     expect((await order.outcome()).status).toBe('completed');
   });
 
+  test('of no time at all tells that a saga has ended', async () => {
+    const scene = new OrderScene();
+    const { sagas } = await apps.start({ sagas: [scene.saga] });
+    const order = await sagas.start(scene.saga, {});
+    await expect(sagas.wait(order.id, { timeout: 0 })).rejects.toThrow(SagaTimeoutError);
+    scene.charge.open('charged');
+    await order.outcome();
+    expect(await sagas.wait(order.id, { timeout: 0 })).toMatchObject({ status: 'completed' });
+  });
+
   test('in another process ends by a notification, and holds no connection', async () => {
     const scene = new OrderScene();
     const { sagas } = await apps.start({ sagas: [scene.saga] });

@@ -105,6 +105,18 @@ test('a process that starts while a shard cannot be reached has it later', async
   await expect(app.sagas.get('01900000-0000-7000-8000-000000000009')).rejects.toThrow(SagaNotFoundError);
 });
 
+test('a process starts while the database of a shard refuses all logins', async () => {
+  const app = await apps.start({ sagas });
+  await app.close();
+  const database = new URL(apps.url('us')).pathname.slice(1);
+  const allow = (logins: boolean) =>
+    apps.sql('eu', `ALTER DATABASE "${database}" WITH ALLOW_CONNECTIONS ${String(logins)}`);
+  await allow(false);
+  const again = await apps.start({ sagas }).finally(() => allow(true));
+  expect((await again.sagas.start(QuickSaga, {}, { shard: 'eu' })).created).toBe(true);
+  await until(async () => (await again.shards.list()).every(({ reachable }) => reachable));
+});
+
 test('a shard that is added accepts sagas once it is admitted, and correlation ids stay unique', async () => {
   const old = await apps.start({ sagas, shards: ['eu', 'us'] });
   const before = new Map<string, string>();

@@ -256,6 +256,10 @@ describe('sagas of an application with shards', () => {
     expect(await scheduling.schedules.list()).toMatchObject([{ paused: { by: 'ann' } }]);
     await scheduling.close();
     expect(await apps.sql('us', 'SELECT FROM saga.schedule')).toEqual([]);
+    // On the other one they would be started a second time.
+    await expect(apps.start({ sagas: [ReportSaga], shards: ['us', 'eu'] })).rejects.toThrow(
+      "the schedules are on the shard 'eu', and it is not the first one of shards. Put it first.",
+    );
   });
 
   test('start in the transaction of the application, in its database', async () => {

@@ -8,12 +8,14 @@ import {
   isKey,
   kind,
   optional,
-  withDefault,
 } from 'nestjs-durable-saga/internal';
 
 /** Options of `@DurableEvent`, beside the topic. */
 export interface DurableEventOptions {
-  /** The delay before the broker redelivers a message whose handler failed. Default: `'1s'`. */
+  /**
+   * The delay before RabbitMQ or JetStream redelivers a message whose handler failed. MQTT and Kafka have waits of their own.
+   * Default: `'1s'`, and with JetStream that of the server.
+   */
   readonly redeliverAfter?: Duration;
   /**
    * How often a process calls the handler with a message. After the last failure the message is published to
@@ -31,7 +33,7 @@ export interface DurableEventOptions {
 }
 
 export const DURABLE_EVENT_OPTIONS = {
-  redeliverAfter: withDefault(kind.duration({ longest: LONGEST_TIMER }), '1s'),
+  redeliverAfter: optional(kind.duration({ longest: LONGEST_TIMER })),
   attempts: optional(kind.count()),
   deadLetters: optional(kind.checked<string>(isKey, `give a topic of 1 to ${LONGEST_KEY} characters`)),
   extras: optional(kind.anything<Record<string, unknown>>()),
@@ -40,8 +42,8 @@ export const DURABLE_EVENT_OPTIONS = {
 /** What DurableInterceptor goes by. */
 export interface DurableSettings {
   readonly topic: string;
-  /** Milliseconds. */
-  readonly redeliverAfter: number;
+  /** Milliseconds. Undefined: the default of the transport. */
+  readonly redeliverAfter?: number;
   /** After so many failures a message goes to `deadLetters`. Undefined: it is delivered until it is handled. */
   readonly attempts?: number;
   readonly deadLetters?: string;

@@ -16,7 +16,11 @@ import { checkHandlers } from './check-handlers.js';
 import { DeadLetters, FailureCounts } from './dead-letters.js';
 import { DURABLE_EVENT, type DurableSettings } from './durable-settings.js';
 import { type IncomingMessage, incomingMessage, labelOf } from './incoming-message.js';
+import { handlersDelays, JetStreamContext } from '../servers/jetstream.context.js';
 import { signalReply } from './signal-reply.js';
+
+/** How long (ms) RabbitMQ's messages are held back by default. */
+const REDELIVER_AFTER = 1_000;
 
 /** The part of amqplib's channel that is used. */
 interface RmqChannel {
@@ -57,6 +61,9 @@ export class DurableInterceptor implements NestInterceptor, OnModuleInit {
     const rpc = context.switchToRpc();
     const message = incomingMessage(rpc.getData(), rpc.getContext());
     const native: unknown = rpc.getContext();
+    const { redeliverAfter } = settings;
+    if (native instanceof JetStreamContext && redeliverAfter !== undefined)
+      handlersDelays.set(native, redeliverAfter);
     if (this.lifeCycle?.isEnding) return from(refused(native, message));
     const work = this.bounded(message, settings, this.handle(message, settings, next));
     this.lifeCycle?.work.track(work);
@@ -103,7 +110,7 @@ export class DurableInterceptor implements NestInterceptor, OnModuleInit {
   /** Logs the failure here, once. Nest would report an unhandled error. */
   private async acknowledging(
     context: RmqContext,
-    { topic, redeliverAfter }: DurableSettings,
+    { topic, redeliverAfter = REDELIVER_AFTER }: DurableSettings,
     incoming: IncomingMessage,
     work: Promise<unknown>,
   ): Promise<undefined> {

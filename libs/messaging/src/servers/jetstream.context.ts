@@ -1,6 +1,9 @@
 import { BaseRpcContext } from '@nestjs/microservices';
 import type { JetStreamMessage, NatsHeaders } from '../transports/nats-packages.js';
 
+/** The delays (ms) after which messages are redelivered, if their handlers fail and have one of their own. DurableInterceptor sets them. */
+export const handlersDelays = new WeakMap<JetStreamContext, number>();
+
 /** The context that a handler of a JetStreamServer receives with `@Ctx()`. */
 export class JetStreamContext extends BaseRpcContext<[JetStreamMessage]> {
   /** Returns the subject that the message was published to. */

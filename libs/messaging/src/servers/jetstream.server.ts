@@ -25,7 +25,7 @@ import {
   type NatsConnectionOptions,
   STREAM,
 } from '../transports/nats-packages.js';
-import { JetStreamContext } from './jetstream.context.js';
+import { handlersDelays, JetStreamContext } from './jetstream.context.js';
 import { runHandler } from './run-handler.js';
 
 /** Options of `JetStreamServer`. */
@@ -40,8 +40,8 @@ export interface JetStreamServerOptions {
    */
   readonly consumer: string;
   /**
-   * The number of messages that this process handles at once, a whole number from 1. With 1 and a single process,
-   * messages are handled in the order of the stream. Default: 100.
+   * The number of messages that this process handles at once, a whole number from 1. With 1, messages are handled in the
+   * order of the stream, one at a time over all processes that share the consumer. Default: 100.
    */
   readonly messagesAtOnce?: number;
   /**
@@ -49,7 +49,7 @@ export interface JetStreamServerOptions {
    * handled. Default: `'30s'`.
    */
   readonly ackWait?: Duration;
-  /** The delay before a message whose handler failed is redelivered. Default: `'1s'`. */
+  /** The delay before a message whose handler failed is redelivered, if the handler has none of its own. Default: `'1s'`. */
   readonly redeliverAfter?: Duration;
   /** Further settings of the consumer, as in `consumers.add` of `@nats-io/jetstream`. Default: the server's. */
   readonly consumerConfig?: object;
@@ -66,6 +66,8 @@ const OPTIONS = {
 } satisfies OptionTable<JetStreamServerOptions>;
 const RETRY = 1_000;
 const NANOSECONDS = 1_000_000;
+/** Messages that are not acknowledged yet, over all processes: the server's default. */
+const PENDING = 1_000;
 
 /**
  * A transport strategy for NATS JetStream: `app.connectMicroservice({ strategy: new JetStreamServer({ … }) })`. A
@@ -147,8 +149,10 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   }
 
   private async makeConsumer(manager: JetStreamManager, filter: object): Promise<void> {
-    const { stream, consumer, consumerConfig } = this.settings;
-    const config = { ...consumerConfig, ...filter, ack_wait: this.settings.ackWait * NANOSECONDS };
+    const { stream, consumer, consumerConfig, messagesAtOnce, ackWait } = this.settings;
+    // A message that is to be redelivered counts, so that none is handled before it.
+    const max_ack_pending = messagesAtOnce === 1 ? 1 : PENDING;
+    const config = { max_ack_pending, ...consumerConfig, ...filter, ack_wait: ackWait * NANOSECONDS };
     const there = await manager.consumers.info(stream.name, consumer).catch(ifMissing);
     if (there) return void (await manager.consumers.update(stream.name, consumer, config));
     await manager.consumers.add(stream.name, {
@@ -185,15 +189,16 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
       this.settings.ackWait / 2,
     );
     let answer = () => message.ack();
+    const context = new JetStreamContext([message]);
     try {
-      await this.runHandlers(message);
+      await this.runHandlers(message, context);
     } catch (error) {
       const { message: reason, stack } = serializeError(error);
       this.logger.error(
         `Handling a message of '${message.subject}' failed; JetStream redelivers it: ${reason}`,
         stack,
       );
-      answer = () => message.nak(this.settings.redeliverAfter);
+      answer = () => message.nak(handlersDelays.get(context) ?? this.settings.redeliverAfter);
     } finally {
       clearInterval(working);
     }
@@ -212,11 +217,10 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
     }
   }
 
-  private async runHandlers(message: JetStreamMessage): Promise<void> {
+  private async runHandlers(message: JetStreamMessage, context: JetStreamContext): Promise<void> {
     const handler = this.handlerOf(message.subject);
     if (!handler && !this.filters) return;
     if (!handler) throw new Error(`No handler is registered for '${message.subject}'`);
-    const context = new JetStreamContext([message]);
     await runHandler(handler as never, dataOf(message), context, this);
   }
 

@@ -175,3 +175,27 @@ test('a poll ends the wait for a saga that does not exist, and for no other', as
   scene.waiters.settled({ id: 'elsewhere', state: COMPLETED });
   await Promise.all([here, elsewhere]);
 });
+
+test('a call whose time is over is answered, if the store is about to answer, and not later than that', async () => {
+  const scene = new Scene();
+  scene.settled = new Set(['ended']);
+  const [ended, running] = [scene.waiters.wait('ended', 0), scene.waiters.wait('running', 0)];
+  await expect(running).rejects.toThrow(SagaTimeoutError);
+  expect(await ended).toMatchObject({ id: 'ended' });
+  expect(scene.looks).toHaveLength(1);
+});
+
+test('a call ends within a second after its time, if the store does not answer', async () => {
+  const ends: (() => void)[] = [];
+  const waiters = new OutcomeWaiters({
+    runsHere: () => false,
+    patience: 0,
+    clock: systemClock,
+    store: {
+      watch: () => new Promise((resolve) => ends.push(() => resolve([]))),
+      missing: async () => [],
+    },
+  });
+  await expect(waiters.wait('a', 0)).rejects.toThrow(SagaTimeoutError);
+  expect(ends).toHaveLength(1);
+});

@@ -28,6 +28,9 @@ class Waiter {
   ) {}
 }
 
+/** How long (ms) a call waits for the answer of the store after its own time is over. */
+const ANSWERED_WITHIN = 1_000;
+
 export interface OutcomeWaitersOptions {
   readonly store: Pick<SagaStore, 'watch' | 'missing'>;
   /** True: this process runs the saga now, and will say when it is settled. */
@@ -48,6 +51,8 @@ export class OutcomeWaiters {
   private readonly waiters = new SlotMap<string, Waiter>();
   private unwatched = new Set<string>();
   private looking = false;
+  /** End the calls whose time was over before the store had answered. */
+  private late: (() => void)[] = [];
   private closed = false;
 
   constructor(private readonly options: OutcomeWaitersOptions) {}
@@ -68,14 +73,24 @@ export class OutcomeWaiters {
     return new Promise((resolve, reject) => {
       const waiter = new Waiter(resolve, reject, isUncommitted, this.waiters.get(id));
       if (timeout !== undefined) {
-        waiter.timer = this.options.clock.after(timeout, () => {
-          this.leave(id, waiter);
-          reject(new SagaTimeoutError(`Saga ${id} did not finish within ${timeout} ms. It continues.`));
-        });
+        waiter.timer = this.options.clock.after(timeout, () => this.timedOut(id, waiter, timeout));
       }
       this.waiters.set(id, waiter);
       if (!this.options.runsHere(id)) withoutContext(() => this.look([id]));
     });
+  }
+
+  /** A saga that has ended is one that has, however short the time: an answer that is about to come is waited for. */
+  private timedOut(id: string, waiter: Waiter, timeout: number): void {
+    const { clock, runsHere } = this.options;
+    const end = (): void => {
+      clock.cancel(waiter.timer);
+      this.leave(id, waiter);
+      waiter.reject(new SagaTimeoutError(`Saga ${id} did not finish within ${timeout} ms. It continues.`));
+    };
+    if (!this.looking || runsHere(id)) return end();
+    waiter.timer = clock.after(ANSWERED_WITHIN, end);
+    this.late.push(end);
   }
 
   settled(saga: SettledSaga): void {
@@ -167,6 +182,9 @@ export class OutcomeWaiters {
       if (this.closed) for (const id of ids) this.reject(id, closing(id));
     }
     this.looking = false;
+    const { late } = this;
+    this.late = [];
+    for (const end of late) end();
   }
 
   /** The sagas that still run elsewhere, and that a call still waits for. */

@@ -1,5 +1,6 @@
 import { serializeError } from '../../engine/payload/serialize-error.js';
 import type { StoredShard } from '../../engine/ports/stored-shard.js';
+import { SagaConfigurationError } from '../../errors.js';
 import { newId } from '../../shared/new-id.js';
 import { idOnShard } from '../../shards/shard-id.js';
 import { Shard } from '../../shards/shard.js';
@@ -7,7 +8,7 @@ import { Coder } from '../../store/coded/coder.js';
 import { convertWhoAndWhy } from '../../store/coded/private-fields.js';
 import { homeOf } from '../../store/postgres/connection/home-database.js';
 import type { EngineSql } from '../../store/postgres/connection/engine-sql.js';
-import { isTransientError } from '../../store/postgres/connection/transient-errors.js';
+import { concernsStatement, isOutage } from '../../store/postgres/connection/transient-errors.js';
 import {
   PostgresShardRow,
   type ShardCall,
@@ -67,9 +68,12 @@ export class ShardRuntime {
         this.connection = { sql, rows: new PostgresShardRow(sql, this.place.schema) };
       }
       const { rows } = this.connection;
-      return { name: this.name, rows, row: await rows.read(), place: await rows.place() };
+      const row = await rows.read();
+      // With another first shard, each time of a schedule would start a saga on both.
+      if (!this.schedules && row && !row.closed && (await rows.hasSchedules())) throw isNotFirst(this.name);
+      return { name: this.name, rows, row, place: await rows.place() };
     } catch (error) {
-      if (!isTransientError(error)) throw error;
+      if (!isUnreachable(error)) throw error;
       this.shard.health.lost(error);
       return undefined;
     }
@@ -116,7 +120,7 @@ export class ShardRuntime {
     try {
       await rows[call](encoded);
     } catch (error) {
-      if (!isTransientError(error)) throw error;
+      if (!isUnreachable(error)) throw error;
       health.lost(error);
       throw health.error;
     }
@@ -161,4 +165,16 @@ export class ShardRuntime {
     const patience = answerPatience(this.shared.options.lease);
     return inTime(patience, 'it', rows.read());
   }
+}
+
+/** Whether a shard is out of reach, and not set up wrong: it refuses logins, or does not exist for now, also. */
+function isUnreachable(error: unknown): boolean {
+  return isOutage(error) && !concernsStatement(error);
+}
+
+function isNotFirst(name: string): SagaConfigurationError {
+  return new SagaConfigurationError(
+    `SagaModule: the schedules are on the shard '${name}', and it is not the first one of shards. Put it first. To have ` +
+      `them on another one, stop all processes, and delete the rows of its table schedule before they start again.`,
+  );
 }
