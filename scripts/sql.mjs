@@ -16,9 +16,13 @@ export function sqlModule(folder) {
   const entries = (areFunctions) =>
     named
       .filter(({ file }) => file.startsWith('schema/') === areFunctions)
-      .map(({ name, file, text }) => entryOf(name, dirname(file), expanded(text, file, fragments)))
+      .map(({ name, file, text }) =>
+        entryOf(name, dirname(file), expanded(text, file, fragments), areFunctions),
+      )
       .join('');
   return `// npm run generate writes this file from the .sql files of this folder.
+import { sqlStatement } from './sql-statement.js';
+
 export const FUNCTIONS = {
 ${entries(true)}} as const;
 
@@ -80,7 +84,7 @@ function expanded(text, file, fragments) {
 }
 
 /** `:ids` becomes a number, in the order of the first occurrences; a name in capitals is a value that TypeScript gives. */
-function entryOf(name, folder, text) {
+function entryOf(name, folder, text, isFunction) {
   const parameters = [];
   const numbered = text.replaceAll(/(?<![:\w]):([a-z][a-z_0-9]*)\b/g, (_, parameter) => {
     if (!parameters.includes(parameter)) parameters.push(parameter);
@@ -90,12 +94,14 @@ function entryOf(name, folder, text) {
     ...new Set([...text.matchAll(/(?<![:\w]):([A-Z][A-Z_0-9]*)\b/g)].map(([, value]) => value)),
   ];
   const escaped = numbered.replaceAll(/[\\`]|\$\{/g, String.raw`\$&`);
-  return `  ${name}: {
+  const [begin, end] = isFunction ? ['{', '}'] : ['sqlStatement({', '})'];
+  const list = (names, before) => (isFunction || names.length > 0 ? listOf(names, before) : '[] as never[]');
+  return `  ${name}: ${begin}
     folder: '${folder}',
-    parameters: ${listOf(parameters.map(camelCase), '    parameters: ')},
-    values: ${listOf(values, '    values: ')},
+    parameters: ${list(parameters.map(camelCase), '    parameters: ')},
+    values: ${list(values, '    values: ')},
     text: \`${escaped}\` as string,
-  },\n`;
+  ${end},\n`;
 }
 
 /** As oxfmt formats it. */

@@ -19,7 +19,9 @@ describe('the .sql files', () => {
 
   test('name each value that TypeScript gives', () => {
     const named = new Set<string>(
-      [...Object.values(FUNCTIONS), ...Object.values(STATEMENTS)].flatMap(({ values }) => values),
+      [...Object.values(FUNCTIONS), ...Object.values(STATEMENTS)].flatMap(
+        ({ values }): readonly string[] => values,
+      ),
     );
     const ofTables = /^(START|SAGA|STEP|MESSAGE)_(TYPES|GIVEN|COLUMNS|AGGREGATES)/;
     expect(Object.keys(SQL_VALUES).filter((name) => !named.has(name) && !ofTables.test(name))).toEqual([]);

@@ -112,7 +112,8 @@ test('a process starts while the database of a shard refuses all logins', async 
   const allow = (logins: boolean) =>
     apps.sql('eu', `ALTER DATABASE "${database}" WITH ALLOW_CONNECTIONS ${String(logins)}`);
   await allow(false);
-  const again = await apps.start({ sagas }).finally(() => allow(true));
+  const again = await apps.start({ sagas });
+  await allow(true);
   expect((await again.sagas.start(QuickSaga, {}, { shard: 'eu' })).created).toBe(true);
   await until(async () => (await again.shards.list()).every(({ reachable }) => reachable));
 });

@@ -283,7 +283,7 @@ export class Relay {
       this.refusedTopics.delete(message.topic);
       this.log.error(
         `Message ${message.id} to '${message.topic}' (key '${message.key}') is dead after ${attempts} attempt(s): ` +
-          `${error.message}. Later messages of its key wait until it is requeued or discarded`,
+          `${error.message.replace(/\.$/, '')}. Later messages of its key wait until it is requeued or discarded`,
       );
       return { ...told, attempts };
     }
@@ -297,7 +297,7 @@ export class Relay {
     if (this.refusedTopics.has(topic)) return;
     this.refusedTopics.add(topic);
     this.log.warn(
-      `The broker refuses a message to '${topic}': ${error.message}. Later messages of its key wait for it. It is sent ` +
+      `The broker refuses a message to '${topic}': ${error.message.replace(/\.$/, '')}. Later messages of its key wait for it. It is sent ` +
         `again, and is dead after ${this.settings.retry.attempts} attempts. Is there a queue or a subscriber for '${topic}'?`,
     );
   }

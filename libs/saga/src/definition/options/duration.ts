@@ -40,6 +40,10 @@ export function readDuration(
   const match = typeof duration === 'string' ? DURATION_PATTERN.exec(duration) : undefined;
   const value = match ? parseFloat(match[0]) * MILLISECONDS[match[2] as UnitOf<Duration>] : duration;
   if (typeof value === 'number' && value >= 0 && value <= longest) return value;
+  if (match) {
+    const days = Math.floor(longest / MILLISECONDS.d);
+    return { problem: `${what}: ${shown(duration)} is too long`, fix: `give at most '${days}d'` };
+  }
   return {
     problem: `${what}: ${shown(duration)} is not a duration`,
     fix: `give milliseconds (0 to ${longest}) or a string such as '250ms', '10s', '15m', '24h' or '7d'`,

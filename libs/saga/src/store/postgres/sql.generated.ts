@@ -1,4 +1,6 @@
 // npm run generate writes this file from the .sql files of this folder.
+import { sqlStatement } from './sql-statement.js';
+
 export const FUNCTIONS = {
   bytes_at_most: {
     folder: 'schema/functions',
@@ -2629,7 +2631,7 @@ END $function$` as string,
 } as const;
 
 export const STATEMENTS = {
-  unsaved: {
+  unsaved: sqlStatement({
     folder: 'checkpoint',
     parameters: ['ids'],
     values: ['BEYOND'],
@@ -2637,40 +2639,40 @@ export const STATEMENTS = {
 UNION ALL
 SELECT d.id, :BEYOND, :BEYOND FROM saga.deleted d WHERE d.id = ANY($1::uuid[])
   AND NOT EXISTS (SELECT FROM saga.instance i WHERE i.id = d.id)` as string,
-  },
-  claim: {
+  }),
+  claim: sqlStatement({
     folder: 'claim',
     parameters: ['names', 'versions', 'room', 'worker', 'lease', 'pageBytes', 'bytes', 'isAlone', 'fromRank'],
-    values: [],
+    values: [] as never[],
     text: `SELECT * FROM saga.claim($1, $2, $3, $4, $5, $6, $7, $8, $9)` as string,
-  },
-  claimLimited: {
+  }),
+  claimLimited: sqlStatement({
     folder: 'claim',
     parameters: ['names', 'versions', 'limits', 'otherNames', 'otherVersions', 'room', 'worker', 'lease'],
-    values: [],
+    values: [] as never[],
     text: `SELECT taken, epochs, clock AS now, next_due_at
 FROM saga.claim_limited($1, $2, $3, $4, $5, $6, $7, $8)` as string,
-  },
-  claimKeyed: {
+  }),
+  claimKeyed: sqlStatement({
     folder: 'claim',
     parameters: ['names', 'versions', 'limits', 'otherNames', 'otherVersions', 'room', 'worker', 'lease'],
-    values: [],
+    values: [] as never[],
     text: `SELECT taken, epochs, clock AS now, next_due_at
 FROM saga.claim_keyed($1, $2, $3, $4, $5, $6, $7, $8)` as string,
-  },
-  enqueue: {
+  }),
+  enqueue: sqlStatement({
     folder: 'claim',
     parameters: ['ids', 'epochs', 'names', 'keys'],
-    values: [],
+    values: [] as never[],
     text: `SELECT ready AS id, deadline, held, deadlock, cancelled, reason FROM saga.lock_enqueue($1, $2, $3, $4)` as string,
-  },
-  stayQueued: {
+  }),
+  stayQueued: sqlStatement({
     folder: 'claim',
     parameters: ['id'],
-    values: [],
+    values: [] as never[],
     text: `UPDATE saga.instance SET due_at = now(), rank_at = now() WHERE id = $1::uuid` as string,
-  },
-  claimed: {
+  }),
+  claimed: sqlStatement({
     folder: 'claim',
     parameters: ['ids', 'epochs', 'worker', 'pageBytes'],
     values: ['STORED_FIELDS', 'STEP_FIELDS_JSON'],
@@ -2691,8 +2693,8 @@ FROM paged CROSS JOIN LATERAL (
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
   CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
 ORDER BY t.place` as string,
-  },
-  giveBack: {
+  }),
+  giveBack: sqlStatement({
     folder: 'claim',
     parameters: ['delay', 'ids', 'epochs', 'worker'],
     values: ['PRIORITY_POINT_MS'],
@@ -2706,11 +2708,11 @@ WHERE u.id = ANY(ARRAY(
 CROSS JOIN LATERAL (SELECT * FROM saga.instance h
   WHERE h.id = w.id AND h.epoch = w.epoch AND h.locked_by = $4::text LIMIT 1) i)) AND l.locked_by = $4::text
   ORDER BY l.id FOR NO KEY UPDATE))` as string,
-  },
-  renew: {
+  }),
+  renew: sqlStatement({
     folder: 'claim',
     parameters: ['ids', 'epochs', 'worker', 'lease'],
-    values: [],
+    values: [] as never[],
     text: `WITH w AS (
   SELECT * FROM unnest((SELECT $1::uuid[]), (SELECT $2::int[])) AS w(id, epoch)
 ), held AS MATERIALIZED (
@@ -2725,11 +2727,11 @@ CROSS JOIN LATERAL (SELECT * FROM saga.instance h
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
 FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
-  },
-  report: {
+  }),
+  report: sqlStatement({
     folder: 'claim',
     parameters: ['ids', 'epochs', 'reports', 'worker', 'lease'],
-    values: [],
+    values: [] as never[],
     text: `WITH w AS (
   SELECT * FROM unnest((SELECT $1::uuid[]), (SELECT $2::int[]), (SELECT $3::text[])) AS w(id, epoch, reports)
 ), held AS MATERIALIZED (
@@ -2745,62 +2747,62 @@ FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
 FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
-  },
-  lockQueues: {
+  }),
+  lockQueues: sqlStatement({
     folder: 'claim',
     parameters: ['names', 'keys'],
-    values: [],
+    values: [] as never[],
     text: `SELECT saga.lock_queues($1, $2)` as string,
-  },
-  dequeue: {
+  }),
+  dequeue: sqlStatement({
     folder: 'claim',
     parameters: ['ids'],
-    values: [],
+    values: [] as never[],
     text: `SELECT saga.lock_dequeue($1)` as string,
-  },
-  handOver: {
+  }),
+  handOver: sqlStatement({
     folder: 'claim',
     parameters: ['name', 'key'],
-    values: [],
+    values: [] as never[],
     text: `SELECT saga.lock_hand_over($1, $2)` as string,
-  },
-  reserve: {
+  }),
+  reserve: sqlStatement({
     folder: 'claim',
     parameters: ['saga', 'step', 'key', 'count', 'per', 'attempts', 'ahead', 'holder'],
-    values: [],
+    values: [] as never[],
     text: `SELECT times, clock AS now FROM saga.reserve($1, $2, $3, $4, $5, $6, $7, $8)` as string,
-  },
-  catchUp: {
+  }),
+  catchUp: sqlStatement({
     folder: 'claim',
     parameters: ['names', 'versions'],
-    values: [],
+    values: [] as never[],
     text: `SELECT saga.catch_up($1, $2)` as string,
-  },
-  takeSlots: {
+  }),
+  takeSlots: sqlStatement({
     folder: 'claim',
     parameters: ['saga', 'step', 'key', 'count', 'id', 'epoch', 'turn', 'steps'],
-    values: [],
+    values: [] as never[],
     text: `SELECT saga.take_slots($1, $2, $3, $4, $5, $6, $7, $8) AS taken` as string,
-  },
-  freeSlots: {
+  }),
+  freeSlots: sqlStatement({
     folder: 'claim',
     parameters: ['saga', 'step', 'key', 'count', 'id', 'epoch', 'turn', 'steps'],
-    values: [],
+    values: [] as never[],
     text: `SELECT saga.free_slots($1, $2, $3, $4, $5, $6, $7, $8)` as string,
-  },
-  fenceSlots: {
+  }),
+  fenceSlots: sqlStatement({
     folder: 'claim',
     parameters: ['names'],
-    values: [],
+    values: [] as never[],
     text: `SELECT saga.fence_slots($1)` as string,
-  },
-  sweepSlots: {
+  }),
+  sweepSlots: sqlStatement({
     folder: 'claim',
     parameters: ['names', 'versions', 'limitNames', 'limitVersions', 'limitSteps', 'limitCounts'],
-    values: [],
+    values: [] as never[],
     text: `SELECT saga.sweep_slots($1, $2, $3, $4, $5, $6)` as string,
-  },
-  loadById: {
+  }),
+  loadById: sqlStatement({
     folder: 'edit',
     parameters: ['pageBytes', 'id'],
     values: ['STORED_FIELDS', 'STEP_FIELDS_JSON', 'LOADED_OPERATIONS', 'AROUND_FIELDS'],
@@ -2816,26 +2818,26 @@ FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
   CASE WHEN i.due_at <= now() THEN saga.slots_taken(i.name, i.limit_key) END AS "slotsTaken",
   :LOADED_OPERATIONS AS operations, :AROUND_FIELDS
 FROM saga.instance i CROSS JOIN LATERAL saga.page(ARRAY[i.id], $1::bigint) p WHERE i.id = $2::uuid` as string,
-  },
-  idByCorrelation: {
+  }),
+  idByCorrelation: sqlStatement({
     folder: 'edit',
     parameters: ['name', 'correlationId', 'id'],
-    values: [],
+    values: [] as never[],
     text: `SELECT id FROM saga.instance WHERE name = $1 AND correlation_id = $2
 UNION ALL
 SELECT id FROM saga.instance WHERE id = $3::uuid AND name = $1 AND correlation_id IS NULL
 LIMIT 1` as string,
-  },
-  lock: {
+  }),
+  lock: sqlStatement({
     folder: 'edit',
     parameters: ['id'],
-    values: [],
+    values: [] as never[],
     text: `SELECT id FROM saga.instance WHERE id = $1::uuid FOR UPDATE` as string,
-  },
-  fenceOff: {
+  }),
+  fenceOff: sqlStatement({
     folder: 'edit',
     parameters: ['hasInput', 'input', 'version', 'id'],
-    values: [],
+    values: [] as never[],
     text: `UPDATE saga.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL, pause_requested = false,
   input = CASE WHEN $1::boolean THEN $2::json ELSE input END, input_replaced = input_replaced OR $1::boolean,
   started_input = CASE WHEN $1::boolean AND NOT input_replaced THEN input ELSE started_input END,
@@ -2844,27 +2846,27 @@ LIMIT 1` as string,
     ELSE lock_state END,
   lock_deadlock = CASE WHEN (instance.status = 'compensating' AND coalesce(instance.failure ->> 'kind', '') = 'undone') THEN NULL ELSE lock_deadlock END
 WHERE id = $4::uuid` as string,
-  },
-  requestCancel: {
+  }),
+  requestCancel: sqlStatement({
     folder: 'edit',
     parameters: ['reason', 'id'],
-    values: [],
+    values: [] as never[],
     text: `UPDATE saga.instance SET cancel_requested_at = now(), cancel_reason = $1, pause_requested = false
 WHERE id = $2::uuid AND cancel_requested_at IS NULL` as string,
-  },
-  endTask: {
+  }),
+  endTask: sqlStatement({
     folder: 'edit',
     parameters: ['id', 'step'],
-    values: [],
+    values: [] as never[],
     text: `DELETE FROM saga.task WHERE saga_id = $1::uuid AND step = $2` as string,
-  },
-  requestPause: {
+  }),
+  requestPause: sqlStatement({
     folder: 'edit',
     parameters: ['id'],
-    values: [],
+    values: [] as never[],
     text: `UPDATE saga.instance SET pause_requested = true WHERE id = $1::uuid` as string,
-  },
-  putBack: {
+  }),
+  putBack: sqlStatement({
     folder: 'edit',
     parameters: [
       'epoch',
@@ -2877,7 +2879,7 @@ WHERE id = $2::uuid AND cancel_requested_at IS NULL` as string,
       'startsAt',
       'id',
     ],
-    values: [],
+    values: [] as never[],
     text: `UPDATE saga.instance i SET epoch = $1::int, locked_by = $2::text,
   leased_at = CASE WHEN i.locked_by = $2::text THEN i.leased_at WHEN $2::text IS NOT NULL THEN now() END,
   due_at = CASE WHEN $2::text IS NULL THEN i.due_at ELSE now() + $3::float8 * interval '1 millisecond' END,
@@ -2888,14 +2890,14 @@ WHERE id = $2::uuid AND cancel_requested_at IS NULL` as string,
   lock_position = CASE WHEN $4::float8 IS NULL THEN i.lock_position ELSE (SELECT min(o.lock_position) - 1
     FROM saga.instance o WHERE o.name = i.name AND o.lock_key = i.lock_key AND o.lock_state IS NOT NULL) END
 WHERE i.id = $9::uuid` as string,
-  },
-  putBackTime: {
+  }),
+  putBackTime: sqlStatement({
     folder: 'edit',
     parameters: ['updatedAt', 'id'],
-    values: [],
+    values: [] as never[],
     text: `UPDATE saga.instance SET updated_at = to_timestamp($1::float8 / 1000) WHERE id = $2::uuid` as string,
-  },
-  operation: {
+  }),
+  operation: sqlStatement({
     folder: 'edit',
     parameters: [
       'sagaId',
@@ -2910,13 +2912,13 @@ WHERE i.id = $9::uuid` as string,
       'newInput',
       'given',
     ],
-    values: [],
+    values: [] as never[],
     text: `INSERT INTO saga.operation
   (saga_id, number, id, action, operator, reason, step, from_status, revision, proposed, new_input, given)
 SELECT $1::uuid, coalesce(max(o.number), 0) + 1, $2::uuid, $3, $4, $5, $6, $7, $8::int, $9::boolean, $10::boolean, $11::json
 FROM saga.operation o WHERE o.saga_id = $1::uuid` as string,
-  },
-  history: {
+  }),
+  history: sqlStatement({
     folder: 'edit',
     parameters: ['sagaId', 'limit'],
     values: ['SHOWN_OPERATION', 'APPROVAL_PREFIX'],
@@ -2931,11 +2933,11 @@ FROM saga.operation o WHERE o.saga_id = $1::uuid` as string,
      ORDER BY g.number DESC LIMIT $2)
   ) entries ORDER BY at DESC LIMIT $2
 ) latest ORDER BY at` as string,
-  },
-  stepPauses: {
+  }),
+  stepPauses: sqlStatement({
     folder: 'pauses',
     parameters: ['resumed'],
-    values: [],
+    values: [] as never[],
     text: `SELECT p.saga, p.step, (extract(epoch FROM p.paused_at) * 1000)::float8 AS paused_at, p.paused_by, p.pause_reason,
   (extract(epoch FROM p.resumed_at) * 1000)::float8 AS resumed_at, p.resumed_by, p.resume_reason, p.woken, (extract(epoch FROM now()) * 1000)::float8 AS now
 FROM (SELECT) one LEFT JOIN (
@@ -2943,33 +2945,33 @@ FROM (SELECT) one LEFT JOIN (
   UNION ALL
   (SELECT * FROM saga.step_pause WHERE woken ORDER BY id DESC LIMIT $1)) p ON true
 ORDER BY p.woken, CASE WHEN p.woken THEN -p.id ELSE p.id END` as string,
-  },
-  pauseStep: {
+  }),
+  pauseStep: sqlStatement({
     folder: 'pauses',
     parameters: ['saga', 'step', 'by', 'reason', 'channel'],
-    values: [],
+    values: [] as never[],
     text: `WITH paused AS (
   INSERT INTO saga.step_pause (saga, step, paused_by, pause_reason) VALUES ($1, $2, $3, $4)
   ON CONFLICT (saga, step) WHERE resumed_at IS NULL DO NOTHING RETURNING id)
 SELECT pg_notify($5, 'pauses') FROM paused` as string,
-  },
-  resumeStep: {
+  }),
+  resumeStep: sqlStatement({
     folder: 'pauses',
     parameters: ['by', 'reason', 'saga', 'step', 'channel'],
-    values: [],
+    values: [] as never[],
     text: `WITH resumed AS (
   UPDATE saga.step_pause SET resumed_at = now(), resumed_by = $1, resume_reason = $2
   WHERE saga = $3 AND step = $4 AND resumed_at IS NULL RETURNING id)
 SELECT pg_notify($5, 'pauses') FROM resumed` as string,
-  },
-  resumed: {
+  }),
+  resumed: sqlStatement({
     folder: 'pauses',
     parameters: ['saga', 'step'],
-    values: [],
+    values: [] as never[],
     text: `SELECT id::text AS id FROM saga.step_pause
 WHERE saga = $1 AND step = $2 AND resumed_at IS NOT NULL AND NOT woken` as string,
-  },
-  wakeIdle: {
+  }),
+  wakeIdle: sqlStatement({
     folder: 'pauses',
     parameters: ['saga', 'step', 'version', 'id', 'rank', 'limit'],
     values: ['IN_PROGRESS', 'PRIORITY_POINT_MS'],
@@ -2986,8 +2988,8 @@ WHERE saga = $1 AND step = $2 AND resumed_at IS NOT NULL AND NOT woken` as strin
     ORDER BY i.id FOR NO KEY UPDATE)))
 SELECT (SELECT count(*)::int FROM picked) AS count, i.version, coalesce(i.rank_at::text, '-infinity') AS rank, i.id
 FROM picked i ORDER BY i.version DESC, i.id DESC LIMIT 1` as string,
-  },
-  wakeLater: {
+  }),
+  wakeLater: sqlStatement({
     folder: 'pauses',
     parameters: ['saga', 'step', 'version', 'rank', 'id', 'limit'],
     values: ['IN_PROGRESS', 'PRIORITY_POINT_MS'],
@@ -3004,14 +3006,14 @@ FROM picked i ORDER BY i.version DESC, i.id DESC LIMIT 1` as string,
     ORDER BY i.id FOR NO KEY UPDATE)))
 SELECT (SELECT count(*)::int FROM picked) AS count, i.version, coalesce(i.rank_at::text, '-infinity') AS rank, i.id
 FROM picked i ORDER BY i.version DESC, i.rank_at DESC, i.id DESC LIMIT 1` as string,
-  },
-  woken: {
+  }),
+  woken: sqlStatement({
     folder: 'pauses',
     parameters: ['ids'],
-    values: [],
+    values: [] as never[],
     text: `UPDATE saga.step_pause SET woken = true WHERE id = ANY($1::bigint[])` as string,
-  },
-  markOverdue: {
+  }),
+  markOverdue: sqlStatement({
     folder: 'read',
     parameters: ['names', 'limit'],
     values: ['OVERDUE_FIELDS'],
@@ -3025,10 +3027,10 @@ FROM picked i ORDER BY i.version DESC, i.rank_at DESC, i.id DESC LIMIT 1` as str
 )
 SELECT :OVERDUE_FIELDS
 FROM marked m ORDER BY m.sla_at` as string,
-  },
-  stats: {
+  }),
+  stats: sqlStatement({
     folder: 'read',
-    parameters: [],
+    parameters: [] as never[],
     values: ['MOST_MESSAGES'],
     text: `WITH unfinished AS (
   SELECT name, version, status, count(*)::int AS count, (count(*) FILTER (WHERE due_at <= now()))::int AS due,
@@ -3055,40 +3057,40 @@ SELECT (extract(epoch FROM now()) * 1000)::float8 AS now,
   (SELECT count(*)::int FROM (SELECT 1 FROM saga.outbox LIMIT :MOST_MESSAGES) o) AS messages,
   (SELECT count(*)::int FROM (SELECT 1 FROM saga.outbox WHERE dead_at IS NOT NULL LIMIT :MOST_MESSAGES) d) AS dead,
   (SELECT (extract(epoch FROM oldest) * 1000)::float8 FROM messages) AS "oldestMessage"` as string,
-  },
-  schedules: {
+  }),
+  schedules: sqlStatement({
     folder: 'read',
-    parameters: [],
-    values: [],
+    parameters: [] as never[],
+    values: [] as never[],
     text: `SELECT s.saga, s.cron, s.timezone, s.overlap, s.catch_up, (extract(epoch FROM s.decided_until) * 1000)::float8 AS decided_until,
   (extract(epoch FROM s.next_at) * 1000)::float8 AS next_at, (extract(epoch FROM s.paused_at) * 1000)::float8 AS paused_at, s.paused_by, s.pause_reason, s.last_saga,
   (extract(epoch FROM s.last_at) * 1000)::float8 AS last_at, s.last_triggered, (extract(epoch FROM s.skipped_at) * 1000)::float8 AS skipped_at, (extract(epoch FROM now()) * 1000)::float8 AS now,
   (SELECT i.status FROM saga.instance i WHERE i.id = s.last_saga AND i.finished_at IS NULL) AS last_status
 FROM (SELECT) one LEFT JOIN saga.schedule s ON true
 ORDER BY s.saga COLLATE "C"` as string,
-  },
-  lockSchedule: {
+  }),
+  lockSchedule: sqlStatement({
     folder: 'read',
     parameters: ['saga'],
-    values: [],
+    values: [] as never[],
     text: `SELECT s.saga, s.cron, s.timezone, s.overlap, s.catch_up, (extract(epoch FROM s.decided_until) * 1000)::float8 AS decided_until,
   (extract(epoch FROM s.next_at) * 1000)::float8 AS next_at, (extract(epoch FROM s.paused_at) * 1000)::float8 AS paused_at, s.paused_by, s.pause_reason, s.last_saga,
   (extract(epoch FROM s.last_at) * 1000)::float8 AS last_at, s.last_triggered, (extract(epoch FROM s.skipped_at) * 1000)::float8 AS skipped_at, NULL AS last_status, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM saga.schedule s WHERE s.saga = $1 FOR NO KEY UPDATE` as string,
-  },
-  clock: {
+  }),
+  clock: sqlStatement({
     folder: 'read',
-    parameters: [],
-    values: [],
+    parameters: [] as never[],
+    values: [] as never[],
     text: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now` as string,
-  },
-  unended: {
+  }),
+  unended: sqlStatement({
     folder: 'read',
     parameters: ['id'],
-    values: [],
+    values: [] as never[],
     text: `SELECT status FROM saga.instance WHERE id = $1::uuid AND finished_at IS NULL` as string,
-  },
-  insertSchedule: {
+  }),
+  insertSchedule: sqlStatement({
     folder: 'read',
     parameters: [
       'saga',
@@ -3106,13 +3108,13 @@ FROM saga.schedule s WHERE s.saga = $1 FOR NO KEY UPDATE` as string,
       'lastTriggered',
       'skippedAt',
     ],
-    values: [],
+    values: [] as never[],
     text: `INSERT INTO saga.schedule (saga, cron, timezone, overlap, catch_up, decided_until, next_at, paused_at, paused_by,
   pause_reason, last_saga, last_at, last_triggered, skipped_at)
 VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000), to_timestamp($7::float8 / 1000), to_timestamp($8::float8 / 1000), $9, $10,
   $11::uuid, to_timestamp($12::float8 / 1000), $13::boolean, to_timestamp($14::float8 / 1000)) ON CONFLICT DO NOTHING RETURNING saga` as string,
-  },
-  updateSchedule: {
+  }),
+  updateSchedule: sqlStatement({
     folder: 'read',
     parameters: [
       'cron',
@@ -3130,13 +3132,13 @@ VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000), to_timestamp($7::fl
       'skippedAt',
       'saga',
     ],
-    values: [],
+    values: [] as never[],
     text: `UPDATE saga.schedule SET (cron, timezone, overlap, catch_up, decided_until, next_at, paused_at, paused_by,
   pause_reason, last_saga, last_at, last_triggered, skipped_at) = ROW($1, $2, $3, $4, to_timestamp($5::float8 / 1000), to_timestamp($6::float8 / 1000), to_timestamp($7::float8 / 1000), $8, $9,
   $10::uuid, to_timestamp($11::float8 / 1000), $12::boolean, to_timestamp($13::float8 / 1000))
 WHERE saga = $14` as string,
-  },
-  watch: {
+  }),
+  watch: sqlStatement({
     folder: 'read',
     parameters: ['ids'],
     values: ['SETTLED'],
@@ -3146,8 +3148,8 @@ WHERE id = ANY(ARRAY(
   WHERE id = ANY((SELECT $1::uuid[])::uuid[]) AND NOT watched
     AND status NOT IN :SETTLED
   ORDER BY id FOR NO KEY UPDATE))` as string,
-  },
-  ended: {
+  }),
+  ended: sqlStatement({
     folder: 'read',
     parameters: ['ids', 'pageBytes'],
     values: ['ENDED_STATUSES', 'STORED_FIELDS', 'STEP_FIELDS_JSON'],
@@ -3167,8 +3169,8 @@ FROM paged CROSS JOIN LATERAL (
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
   CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
 ORDER BY t.place` as string,
-  },
-  settled: {
+  }),
+  settled: sqlStatement({
     folder: 'read',
     parameters: ['ids', 'pageBytes'],
     values: ['SETTLED', 'STORED_FIELDS', 'STEP_FIELDS_JSON'],
@@ -3188,19 +3190,19 @@ FROM paged CROSS JOIN LATERAL (
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
   CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
 ORDER BY t.place` as string,
-  },
-  changed: {
+  }),
+  changed: sqlStatement({
     folder: 'read',
     parameters: ['ids', 'seen'],
-    values: [],
+    values: [] as never[],
     text: `SELECT w.id, now.seen FROM unnest((SELECT $1::uuid[]), (SELECT $2::text[])) AS w(id, seen)
 LEFT JOIN LATERAL (
   SELECT concat(i.checkpoints, '.', i.epoch, '.', i.cancel_requested_at IS NOT NULL, i.pause_requested, i.overdue, '.', i.locked_by,
     md5(i.reports::text)) AS seen
   FROM saga.instance i WHERE i.id = w.id LIMIT 1) now ON true
 WHERE now.seen IS NULL OR now.seen IS DISTINCT FROM w.seen` as string,
-  },
-  present: {
+  }),
+  present: sqlStatement({
     folder: 'read',
     parameters: ['ids', 'pageBytes'],
     values: ['STORED_FIELDS', 'STEP_FIELDS_JSON', 'LOADED_OPERATIONS', 'AROUND_FIELDS'],
@@ -3221,15 +3223,15 @@ FROM paged CROSS JOIN LATERAL (
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
   CROSS JOIN LATERAL (SELECT * FROM saga.instance h WHERE h.id = w.id LIMIT 1) i) t
 ORDER BY t.place` as string,
-  },
-  missing: {
+  }),
+  missing: sqlStatement({
     folder: 'read',
     parameters: ['ids'],
-    values: [],
+    values: [] as never[],
     text: `SELECT id FROM unnest($1::uuid[]) AS wanted (id)
 WHERE NOT EXISTS (SELECT FROM saga.instance i WHERE i.id = wanted.id)` as string,
-  },
-  stepPart: {
+  }),
+  stepPart: sqlStatement({
     folder: 'read',
     parameters: ['id', 'after', 'bytes'],
     values: ['STEP_FIELDS_JSON'],
@@ -3238,34 +3240,34 @@ WHERE NOT EXISTS (SELECT FROM saga.instance i WHERE i.id = wanted.id)` as string
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8) AS step FROM saga.step s
 WHERE s.saga_id = $1::uuid AND s.name > $2::text AND s.name <= (SELECT saga.step_part($1::uuid, $2::text, $3::bigint))
 ORDER BY s.name` as string,
-  },
-  signalPart: {
+  }),
+  signalPart: sqlStatement({
     folder: 'read',
     parameters: ['id', 'after', 'bytes'],
-    values: [],
+    values: [] as never[],
     text: `SELECT i.signals > p.last AS more, json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) AS signal
 FROM (SELECT saga.signal_part($1::uuid, $2::int, $3::bigint) AS last OFFSET 0) p
 CROSS JOIN LATERAL (SELECT * FROM saga.instance WHERE id = $1::uuid) i
 CROSS JOIN LATERAL (SELECT * FROM saga.signal s WHERE s.saga_id = i.id AND s.number > $2::int AND s.number <= p.last
   AND s.number > coalesce((i.progress -> 'lastTakenSignals' ->> s.name)::int, 0) ORDER BY s.number) g` as string,
-  },
-  stands: {
+  }),
+  stands: sqlStatement({
     folder: 'read',
     parameters: ['id'],
-    values: [],
+    values: [] as never[],
     text: `SELECT epoch, checkpoints FROM saga.instance WHERE id = $1::uuid` as string,
-  },
-  signal: {
+  }),
+  signal: sqlStatement({
     folder: 'signals',
     parameters: ['ids', 'names', 'correlationIds', 'signals', 'messageIds', 'payloads', 'known'],
-    values: [],
+    values: [] as never[],
     text: `SELECT place, outcome, id, name, version, status, awaited, elsewhere
 FROM saga.signal($1, $2, $3, $4, $5, $6, $7) ORDER BY place` as string,
-  },
-  existing: {
+  }),
+  existing: sqlStatement({
     folder: 'start',
     parameters: ['places', 'ids', 'names', 'correlationIds', 'pageBytes'],
-    values: [],
+    values: [] as never[],
     text: `SELECT e.n, e.id, e.name, e.correlation_id, e.input::text AS input, e.locked_by, e.epoch,
   (extract(epoch FROM now()) * 1000)::float8 AS now
 FROM (
@@ -3280,12 +3282,12 @@ FROM (
      WHERE name = w.name AND correlation_id = w.correlation_id)
     LIMIT 1) i) e
 WHERE e.bytes <= $5 OR e.place = 1` as string,
-  },
-  lockHolders: {
+  }),
+  lockHolders: sqlStatement({
     folder: 'start',
     parameters: ['places', 'names', 'keys'],
-    values: [],
+    values: [] as never[],
     text: `SELECT w.n, saga.lock_holder(w.name, w.key) AS holder
 FROM unnest($1::int[], $2::text[], $3::text[]) AS w(n, name, key)` as string,
-  },
+  }),
 } as const;
