@@ -101,6 +101,7 @@ export const GROUPS = [
       ['Telemetry', 'docs/telemetry.md'],
       ['Tuning', 'docs/tuning.md'],
       ['Shards', 'docs/shards.md'],
+      ['On a Restate cluster', 'docs/restate.md'],
       ['Capacity', 'docs/capacity.md'],
       ['Retention', 'docs/retention.md'],
       ['Encryption', 'docs/encryption.md'],

@@ -12,7 +12,12 @@ import { eventually, quietPool } from '../chaos/support/chaos-databases.js';
 import { checkOrdersOf } from '../chaos/support/check-orders.js';
 import { startOrders } from '../chaos/support/start-orders.js';
 import { firstToHold, WorkerProcess } from '../chaos/support/worker-process.js';
-import { RestateServer, restateProgram } from '../support/restate-server.js';
+import {
+  type KilledServer,
+  RestateCluster,
+  restateProgram,
+  RestateServer,
+} from '../support/restate-server.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import '../support/with-resolvers.mjs';
 import { Balancer } from './balancer.js';
@@ -32,84 +37,97 @@ const PATIENCE = 300_000;
 const program = restateProgram();
 const describeWhere = program ? describe : describe.skip;
 
-describeWhere('processes on Restate, and its server, are killed with SIGKILL', () => {
-  let server: RestateServer;
-  let balancer: Balancer;
-  let database: TestDatabase;
-  let participants: pg.Pool;
-  let starter: INestApplicationContext;
-  let environments: Record<string, string>[];
-  let workers: WorkerProcess[];
+const SERVERS: Record<string, (program: string) => Promise<KilledServer>> = {
+  'its server': (path) => RestateServer.start(path),
+  'a node of its cluster of three': (path) => RestateCluster.start(path),
+};
 
-  beforeAll(async () => {
-    [server, database] = await Promise.all([RestateServer.start(program!), createTestDatabase()]);
-    participants = quietPool(database.url);
-    await participants.query(PARTICIPANT_TABLE);
-    const ports = await Promise.all(Array.from({ length: PROCESSES }, freePort));
-    balancer = await Balancer.over(ports);
-    environments = ports.map((port) => ({
-      ...{ RESTATE_INGRESS: server.ingress, RESTATE_ADMIN: server.admin },
-      ...{ RESTATE_PORT: String(port), RESTATE_ADDRESS: balancer.address },
-      ...{ DATABASE_URL: database.url, PARTICIPANT_URL: database.url, LEASE: String(LEASE) },
-    }));
-    workers = await Promise.all(environments.map((environment) => WorkerProcess.start(environment)));
-    starter = await startsOnly();
-  });
-  afterAll(async () => {
-    await starter.close();
-    await Promise.all(workers.map((worker) => worker.kill()));
-    await balancer.close();
-    await participants.end();
-    await Promise.all([database.drop(), server.stop()]);
-  });
+describeWhere.each(Object.entries(SERVERS))(
+  'processes on Restate, and %s, are killed with SIGKILL',
+  (_, start) => {
+    let server: KilledServer;
+    let balancer: Balancer;
+    let database: TestDatabase;
+    let participants: pg.Pool;
+    let starter: INestApplicationContext;
+    let environments: Record<string, string>[];
+    let workers: WorkerProcess[];
 
-  /** An application that starts sagas. Restate calls none of its objects. */
-  function startsOnly(): Promise<INestApplicationContext> {
-    process.env.PARTICIPANT_URL = database.url;
-    const { ingress, admin } = server;
-    const engine = restateEngine({ ingress, admin, port: 0, address: balancer.address });
-    @Module({
-      imports: [SagaModule.forRoot({ engine, worker: false })],
-      providers: [Participants, ChaosOrderSaga],
-    })
-    class StarterModule {}
-    return NestFactory.createApplicationContext(StarterModule, { logger: ['error'] });
-  }
+    beforeAll(async () => {
+      [server, database] = await Promise.all([start(program!), createTestDatabase()]);
+      participants = quietPool(database.url);
+      await participants.query(PARTICIPANT_TABLE);
+      const ports = await Promise.all(Array.from({ length: PROCESSES }, freePort));
+      balancer = await Balancer.over(ports);
+      environments = ports.map((port) => ({
+        ...{ RESTATE_INGRESS: server.ingress, RESTATE_ADMIN: server.admin },
+        ...{ RESTATE_PORT: String(port), RESTATE_ADDRESS: balancer.address },
+        ...{ DATABASE_URL: database.url, PARTICIPANT_URL: database.url, LEASE: String(LEASE) },
+      }));
+      workers = await Promise.all(environments.map((environment) => WorkerProcess.start(environment)));
+      starter = await startsOnly();
+    });
+    afterAll(async () => {
+      await starter.close();
+      await Promise.all(workers.map((worker) => worker.kill()));
+      await balancer.close();
+      await participants.end();
+      await Promise.all([database.drop(), server.stop()]);
+    });
 
-  test(
-    `${KILLS} kills over ${SAGAS} sagas in ${PROCESSES} processes: every saga ends, nothing is doubled, missing or left undone`,
-    async () => {
-      for (let kill = 0; kill < KILLS; kill += 1) {
-        const isOfServer = kill % 3 === 2;
-        const inStep = kill % 3 === 0;
-        await startOrders(starter.get(SagaService), {
-          first: kill * SAGAS_A_KILL,
-          count: SAGAS_A_KILL,
-          held: inStep,
-        });
-        if (isOfServer) {
-          await server.kill();
-          await server.restart();
-        } else {
-          const victim = inStep ? await firstToHold(workers) : kill % PROCESSES;
-          await workers[victim]!.kill('SIGKILL');
-          workers[victim] = await WorkerProcess.start(environments[victim]!);
+    /** An application that starts sagas. Restate calls none of its objects. */
+    function startsOnly(): Promise<INestApplicationContext> {
+      process.env.PARTICIPANT_URL = database.url;
+      const { ingress, admin } = server;
+      const engine = restateEngine({ ingress, admin, port: 0, address: balancer.address });
+      @Module({
+        imports: [SagaModule.forRoot({ engine, worker: false })],
+        providers: [Participants, ChaosOrderSaga],
+      })
+      class StarterModule {}
+      return NestFactory.createApplicationContext(StarterModule, { logger: ['error'] });
+    }
+
+    test(
+      `${KILLS} kills over ${SAGAS} sagas in ${PROCESSES} processes: every saga ends, nothing is doubled, missing or left undone`,
+      async () => {
+        for (let kill = 0; kill < KILLS; kill += 1) {
+          const isOfServer = kill % 3 === 2;
+          const inStep = kill % 3 === 0;
+          await startOrders(starter.get(SagaService), {
+            first: kill * SAGAS_A_KILL,
+            count: SAGAS_A_KILL,
+            held: inStep,
+          });
+          if (isOfServer) {
+            await server.kill();
+            await server.restart();
+          } else {
+            const victim = inStep ? await firstToHold(workers) : kill % PROCESSES;
+            await workers[victim]!.kill('SIGKILL');
+            workers[victim] = await WorkerProcess.start(environments[victim]!);
+          }
         }
-      }
-      const sagas = await eventually(stored, (all) => all.length === SAGAS && all.every(hasEnded), PATIENCE);
-      const { wrong, repeated } = await checkOrdersOf(rowsOf(sagas), participants);
-      expect(wrong).toEqual([]);
-      // The calls that kills interrupted were made again, with the same key.
-      expect(repeated).toBeGreaterThanOrEqual(KILLS / 3);
-    },
-    2 * PATIENCE,
-  );
+        const sagas = await eventually(
+          stored,
+          (all) => all.length === SAGAS && all.every(hasEnded),
+          PATIENCE,
+        );
+        const { wrong, repeated } = await checkOrdersOf(rowsOf(sagas), participants);
+        expect(wrong).toEqual([]);
+        // The calls that kills interrupted were made again, with the same key.
+        expect(repeated).toBeGreaterThanOrEqual(KILLS / 3);
+      },
+      2 * PATIENCE,
+    );
 
-  async function stored(): Promise<KeptSaga[]> {
-    const query = "SELECT value_utf8 AS kept FROM state WHERE service_name = 'DurableSaga' AND key = 'saga'";
-    return (await server.query(query)).map(({ kept }) => fromText(String(kept)) as KeptSaga);
-  }
-});
+    async function stored(): Promise<KeptSaga[]> {
+      const query =
+        "SELECT value_utf8 AS kept FROM state WHERE service_name = 'DurableSaga' AND key = 'saga'";
+      return (await server.query(query)).map(({ kept }) => fromText(String(kept)) as KeptSaga);
+    }
+  },
+);
 
 const hasEnded = ({ row }: KeptSaga) => ['completed', 'compensated'].includes(row.saga.state.status);
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../libs/cli/src/postgres/free-port.js';
 import { pause } from './gate.js';
+import { TcpBalancer } from './tcp-balancer.js';
 
 const PROGRAM = `@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`;
 /** A machine that is busy takes its time. */
@@ -19,8 +20,27 @@ export function restateProgram(): string | undefined {
   }
 }
 
+/** A Restate server that tests kill. */
+export interface KilledServer {
+  readonly ingress: string;
+  readonly admin: string;
+  /** As if a machine had lost its power. */
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+  query(query: string): Promise<Record<string, unknown>[]>;
+}
+
+/** The place of a node in a cluster. */
+interface Place {
+  readonly name: string;
+  readonly port: number;
+  /** The addresses of all nodes. */
+  readonly nodes: readonly string[];
+}
+
 /** A Restate server of one node, in a folder of its own. */
-export class RestateServer {
+export class RestateServer implements KilledServer {
   private constructor(
     readonly ingress: string,
     readonly admin: string,
@@ -29,11 +49,13 @@ export class RestateServer {
     private process: ChildProcess,
   ) {}
 
-  static async start(program: string): Promise<RestateServer> {
+  static async start(program: string, place?: Place): Promise<RestateServer> {
     const folder = await mkdtemp(join(tmpdir(), 'restate-'));
-    const [ingress, admin, node] = await Promise.all([freePort(), freePort(), freePort()]);
+    const [ingress, admin, own] = await Promise.all([freePort(), freePort(), freePort()]);
+    const node = place?.port ?? own;
     const env = {
       ...process.env,
+      ...(place && inCluster(place)),
       DO_NOT_TRACK: '1',
       RESTATE_DISABLE_TELEMETRY: 'true',
       RESTATE_BASE_DIR: folder,
@@ -104,6 +126,11 @@ export class RestateServer {
     await ended;
   }
 
+  /** The ports of the ingress and of the admin API. */
+  get ports(): readonly [ingress: number, admin: number] {
+    return [Number(new URL(this.ingress).port), Number(new URL(this.admin).port)];
+  }
+
   private async ready(): Promise<void> {
     const until = performance.now() + STARTS_WITHIN;
     for (;;) {
@@ -119,5 +146,69 @@ export class RestateServer {
       if (performance.now() > until) throw new Error('The Restate server did not start');
       await pause(25);
     }
+  }
+}
+
+function inCluster({ name, nodes }: Place) {
+  return {
+    RESTATE_CLUSTER_NAME: 'sagas',
+    RESTATE_NODE_NAME: name,
+    RESTATE_ROLES: '["http-ingress","admin","worker","log-server","metadata-server"]',
+    RESTATE_AUTO_PROVISION: String(name === 'n0'),
+    RESTATE_DEFAULT_REPLICATION: '2',
+    RESTATE_METADATA_CLIENT__TYPE: 'replicated',
+    RESTATE_METADATA_CLIENT__ADDRESSES: JSON.stringify(nodes),
+    RESTATE_SHUTDOWN_TIMEOUT: '5s',
+  };
+}
+
+const NODES = 3;
+
+/** Three nodes, each with a copy of what is stored on another one, behind load balancers. */
+export class RestateCluster implements KilledServer {
+  private next = 0;
+  private killed: RestateServer | undefined;
+
+  private constructor(
+    private readonly nodes: readonly RestateServer[],
+    private readonly balancers: readonly [ingress: TcpBalancer, admin: TcpBalancer],
+  ) {}
+
+  static async start(program: string): Promise<RestateCluster> {
+    const ports = await Promise.all(Array.from({ length: NODES }, freePort));
+    const addresses = ports.map((port) => `http://127.0.0.1:${port}`);
+    const nodes = await Promise.all(
+      ports.map((port, n) => RestateServer.start(program, { name: `n${n}`, port, nodes: addresses })),
+    );
+    const before = (which: 0 | 1) => TcpBalancer.over(nodes.map((node) => node.ports[which]));
+    return new RestateCluster(nodes, await Promise.all([before(0), before(1)]));
+  }
+
+  get ingress(): string {
+    return this.balancers[0].address;
+  }
+
+  get admin(): string {
+    return this.balancers[1].address;
+  }
+
+  /** Kills a node: another one each time. */
+  async kill(): Promise<void> {
+    this.killed = this.nodes[(this.next += 1) % NODES]!;
+    await this.killed.kill();
+  }
+
+  async restart(): Promise<void> {
+    await this.killed!.restart();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.balancers.map((balancer) => balancer.close()));
+    await Promise.all(this.nodes.map((node) => node.stop()));
+  }
+
+  /** Asks a node that is not killed. */
+  query(query: string): Promise<Record<string, unknown>[]> {
+    return this.nodes[this.next % NODES]!.query(query);
   }
 }

@@ -1,5 +1,5 @@
 /** A statement of a `.sql` file, with the names of its parameters and of the values that TypeScript gives. */
-interface SqlStatement<Parameter extends string, Value extends string> {
+export interface SqlStatement<Parameter extends string, Value extends string> {
   /** The folder of the file. */
   readonly folder: string;
   /** In the order of their numbers in the text. */
