@@ -1,5 +1,6 @@
 import type { Claim, ClaimRequest } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { Lease, NewSaga, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import { describeOf, testOf } from './features.js';
 import {
   checkpointOf,
   dueSince,
@@ -71,7 +72,7 @@ export function describeKeyedSagaLimit(subject: () => StoreSubject): void {
       expect(ids(await claim(name, 1, { sagas }))).toEqual([]);
     });
 
-    test('gives each key its turn when there is room for one saga only', async () => {
+    testOf('turns of keys')('gives each key its turn when there is room for one saga only', async () => {
       const name = uniqueName();
       await due(name, 'a', 6);
       for (const key of ['b', 'c']) await due(name, key, 2);
@@ -85,7 +86,7 @@ export function describeKeyedSagaLimit(subject: () => StoreSubject): void {
       expect(order.slice(6)).toEqual(['a', 'a', 'a', 'a']);
     });
 
-    test('takes of those with the fewest running first', async () => {
+    testOf('turns of keys')('takes of those with the fewest running first', async () => {
       const name = uniqueName();
       await due(name, 'a', 10);
       expect(await byKey(await claim(name, 5, { limit: 4 }))).toEqual({ a: 4 });
@@ -94,20 +95,23 @@ export function describeKeyedSagaLimit(subject: () => StoreSubject): void {
       expect(await byKey(await claim(name, 5, { limit: 4 }))).toEqual({ a: 1, b: 1 });
     });
 
-    test('leaves the first saga of a key no claim behind those of a key with thousands', async () => {
-      const name = uniqueName();
-      const sagas = Array.from({ length: 20_000 }, () => newSaga({ name, limitKey: 'large' }));
-      for (let n = 0; n < sagas.length; n += 5_000)
-        await subject().store.start(sagas.slice(n, n + 5_000), WORKER);
-      const taken = await claim(name, 3);
-      expect(await byKey(taken)).toEqual({ large: 3 });
-      const [first] = await due(name, 'small', 1);
-      expect(ids(await claim(name, 3))).toEqual([first!.id]);
-      // With slots of both, and room for two.
-      await end(taken.sagas[0]!);
-      await due(name, 'small', 1);
-      expect(await byKey(await claim(name, 3, { limit: 2 }))).toEqual({ large: 1, small: 1 });
-    });
+    testOf('turns of keys')(
+      'leaves the first saga of a key no claim behind those of a key with thousands',
+      async () => {
+        const name = uniqueName();
+        const sagas = Array.from({ length: 20_000 }, () => newSaga({ name, limitKey: 'large' }));
+        for (let n = 0; n < sagas.length; n += 5_000)
+          await subject().store.start(sagas.slice(n, n + 5_000), WORKER);
+        const taken = await claim(name, 3);
+        expect(await byKey(taken)).toEqual({ large: 3 });
+        const [first] = await due(name, 'small', 1);
+        expect(ids(await claim(name, 3))).toEqual([first!.id]);
+        // With slots of both, and room for two.
+        await end(taken.sagas[0]!);
+        await due(name, 'small', 1);
+        expect(await byKey(await claim(name, 3, { limit: 2 }))).toEqual({ large: 1, small: 1 });
+      },
+    );
 
     test('bounds those together that were started before it had a key', async () => {
       const name = uniqueName();
@@ -190,7 +194,7 @@ export function describeKeyedSagaLimit(subject: () => StoreSubject): void {
     });
   });
 
-  describe('the next due time of sagas with a limit for each key', () => {
+  describeOf('the time of the next due saga')('the next due time of sagas with a limit for each key', () => {
     test('is the end of a lease while all keys are used up', async () => {
       const name = uniqueName();
       await due(name, 'a', 3);
@@ -223,7 +227,7 @@ export function describeKeyedSagaLimit(subject: () => StoreSubject): void {
     });
   });
 
-  describe('a slot of a key that became free', () => {
+  describeOf('announcements of free slots')('a slot of a key that became free', () => {
     const announcedSince = (received: number) => dueSince(subject(), received);
 
     test('is announced once by a worker that cannot use it, if a saga was rejected', async () => {

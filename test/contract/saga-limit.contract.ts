@@ -1,5 +1,6 @@
 import type { Claim } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { Lease, NewSaga, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
+import { describeOf } from './features.js';
 import {
   checkpointOf,
   dueSince,
@@ -223,7 +224,7 @@ export function describeSagaLimit(subject: () => StoreSubject): void {
     });
   });
 
-  describe('the next due time of sagas with a limit', () => {
+  describeOf('the time of the next due saga')('the next due time of sagas with a limit', () => {
     test('is the end of a lease while it is used up: nothing can be done before', async () => {
       const name = uniqueName();
       await due(3, { name });
@@ -254,7 +255,7 @@ export function describeSagaLimit(subject: () => StoreSubject): void {
     });
   });
 
-  describe('a slot that became free', () => {
+  describeOf('announcements of free slots')('a slot that became free', () => {
     /** A saga of version 1 holds the only slot, and one of version 2 was rejected. */
     const crowded = async () => {
       const name = uniqueName();

@@ -129,6 +129,20 @@ class LimitedSaga {
   }
 }
 
+const running = { now: new Map<string, number>(), most: 0 };
+
+@Saga<{ tenant: string }>({ name: 'scarce', limit: { count: 2, key: ({ input }) => input.tenant } })
+class ScarceSaga {
+  @Step()
+  async work({ input: { tenant } }: StepContext<{ tenant: string }>): Promise<void> {
+    const now = (running.now.get(tenant) ?? 0) + 1;
+    running.now.set(tenant, now);
+    running.most = Math.max(running.most, now);
+    await pause(30);
+    running.now.set(tenant, running.now.get(tenant)! - 1);
+  }
+}
+
 @Saga({ name: 'publishing' })
 class PublishingSaga {
   @Step()
@@ -181,6 +195,7 @@ const ALL = [
   LimitedSaga,
   PublishingSaga,
   AccountSaga,
+  ScarceSaga,
 ];
 
 async function application(options: SagaModuleOptions = {}, sagas: Type[] = ALL, own = port) {
@@ -383,6 +398,17 @@ describeWhere('on Restate', () => {
       handles.map(async ({ id }) => (await processes[0]!.sagas.get(id)).updatedAt.getTime()),
     );
     for (const n of ended.keys()) if (n >= 3) expect(ended[n]).toBeGreaterThan(ended[n - 3]!);
+  });
+
+  test('sagas of each key in two processes keep their limit, and all of them end', async () => {
+    const processes = [await application({}, ALL, await freePort()), await application()];
+    const handles = await Promise.all(
+      Array.from({ length: 18 }, (_, n) =>
+        processes[n % 2]!.sagas.start(ScarceSaga, { tenant: `t${n % 3}` }),
+      ),
+    );
+    for (const handle of handles) expect(await handle.outcome()).toMatchObject({ status: 'completed' });
+    expect(running.most).toBe(2);
   });
 
   test('a circle of locks that closes in two processes at once is broken', async () => {

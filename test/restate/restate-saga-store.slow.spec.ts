@@ -10,7 +10,7 @@ const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 
 /** What Restate does not keep yet. */
 const REFUSED: readonly Feature[] = [
-  ...(['transactions', 'messages', 'limits'] as const),
+  ...(['transactions', 'messages', 'announcements of free slots', 'turns of keys'] as const),
   ...(['the time of the next due saga', 'a clock set back', 'failovers', 'answers of bounded size'] as const),
 ];
 const program = restateProgram();

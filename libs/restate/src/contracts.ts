@@ -51,9 +51,11 @@ export interface ChangeCall extends Caller {
   readonly revision?: number;
   /** The stored graphs of the saga's name. Default: they do not matter. */
   readonly graphs?: readonly StoredGraph[];
+  /** Only under this slot. Default: there is no limit. */
+  readonly slot?: ClaimedSlot;
 }
 
-/** Undefined: the saga has another revision. */
+/** Undefined: the saga has another revision, or no slot. */
 export type ChangeAnswer = { readonly result: unknown } | undefined;
 
 export interface StartCall extends Caller {
@@ -127,6 +129,29 @@ export interface ArriveCall extends QueuedSaga {
 /** A saga, as far as the rules of locks want to know of it: see `lockedPart`. */
 export interface LockCall {
   readonly row: LockedRow;
+  readonly now: number;
+}
+
+/** A saga that has one of the slots of its name, or of its key, or is about to have it. */
+export interface SagaSlot {
+  readonly id: string;
+  /** The epoch of the saga when it was given the slot: the next one is that of the lease. */
+  readonly epoch: number;
+  /** Until then (milliseconds since the epoch) its claim is waited for. */
+  readonly until: number;
+}
+
+/** The slot of a claim. */
+export interface ClaimedSlot extends Pick<SagaSlot, 'epoch'> {
+  /** Of SAGA_SLOTS. */
+  readonly key: string;
+  /** Later than that, by the clock of the machine, another saga may have it. */
+  readonly until: number;
+}
+
+export interface SagaSlotCall {
+  readonly slot: SagaSlot;
+  readonly count: number;
   readonly now: number;
 }
 
@@ -231,6 +256,16 @@ export const CIRCLES = iface.object('DurableSagaLockCircles', {
   look: exclusive<{ readonly key: string; readonly id: string; readonly now: number }, void>(),
 });
 
+/** The slots of a `limit` of sagas, by `slotKey`. */
+export const SAGA_SLOTS = iface.object('DurableSagaSlots', {
+  /** False: all are taken. */
+  take: exclusive<SagaSlotCall, boolean>(),
+  /** A lease has ended, or a slot was not needed. */
+  free: exclusive<{ readonly id: string; readonly now: number }, void>(),
+  /** How many are taken. */
+  taken: sharedFor<{ readonly now: number }, number>(),
+});
+
 /** The pauses of all steps, under the key `all`. */
 export const PAUSES = iface.object('DurableSagaPauses', {
   change: exclusive<PauseCall, void>(),
@@ -249,4 +284,9 @@ export function pauseKey({ saga, step, paused }: StoredStepPause): string {
 /** The key of a CORRELATION. */
 export function correlationKey(name: string, correlationId: string): string {
   return JSON.stringify([name, correlationId]);
+}
+
+/** The key of SAGA_SLOTS. `limitKey`: of the sagas that have one. */
+export function slotKey(name: string, limitKey?: string): string {
+  return JSON.stringify(limitKey === undefined ? [name] : [name, limitKey]);
 }

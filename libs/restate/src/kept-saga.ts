@@ -18,6 +18,8 @@ export interface KeptSaga {
   readonly watchers: readonly string[];
   /** When its object looks at it next (milliseconds since the epoch). Undefined: never by itself. */
   readonly looksAt?: number;
+  /** The slots of which its lease has one: a key of SAGA_SLOTS. Undefined: it has none. */
+  readonly slots?: string;
 }
 
 /** What a change has led to. */

@@ -1,4 +1,9 @@
-import { implement, type ObjectContext, RestatePromise } from '@restatedev/restate-sdk';
+import {
+  implement,
+  type ObjectContext,
+  type ObjectSharedContext,
+  RestatePromise,
+} from '@restatedev/restate-sdk';
 import {
   type Given,
   MemoryRates,
@@ -117,7 +122,7 @@ async function placesOf(ctx: ObjectContext): Promise<readonly Place[]> {
   return (await ctx.get('places', textOf<readonly Place[]>())) ?? [];
 }
 
-async function readRows(ctx: ObjectContext, ids: readonly string[]): Promise<ReadRows> {
+export async function readRows(ctx: ObjectSharedContext, ids: readonly string[]): Promise<ReadRows> {
   const once = [...new Set(ids)];
   const kept = await RestatePromise.all(once.map((id) => ctx.client(SAGA, id).read()));
   return new ReadRows(once.map((id, n) => [id, kept[n]?.row]));

@@ -34,6 +34,7 @@ import {
   pauseKey,
   type Register,
   SAGA,
+  SAGA_SLOTS,
   SCHEDULE,
   type StartCall,
 } from './contracts.js';
@@ -50,6 +51,7 @@ import { limitObject } from './limit-object.js';
 import { circlesObject, lockedPart, lockObject } from './lock-object.js';
 import { OPTIONS } from './object-options.js';
 import { type Arrived, type LockAnswer, LockQuestion } from './own-lock.js';
+import { sagaSlotsObject } from './saga-slots-object.js';
 import { textOf } from './stored-text.js';
 
 /** Hints that are kept for a worker that does not listen at the moment. */
@@ -91,6 +93,9 @@ export function objectsOf(take: TakeNews) {
       change: async (ctx, call): Promise<ChangeAnswer> => {
         const kept = await keptOf(ctx);
         if (call.revision !== undefined && call.revision !== kept?.revision) return undefined;
+        const { slot } = call;
+        const isLate = slot && (slot.epoch !== kept?.row.saga.epoch || (await ctx.date.now()) > slot.until);
+        if (isLate) return undefined;
         const pauses = await pausesOf(ctx, kept, call);
         const arrived = kept ? undefined : await arrivedBy(ctx, call);
         const hadLock = kept?.row.lock !== undefined;
@@ -287,7 +292,7 @@ export function objectsOf(take: TakeNews) {
     ctx: ObjectContext,
     before: KeptSaga | undefined,
     { row, holder, children, parent, messages }: Changed<unknown>,
-    { now, method, worker }: Pick<Caller, 'now'> & Partial<ChangeCall>,
+    { now, method, worker, slot }: Pick<Caller, 'now'> & Partial<ChangeCall>,
   ): Promise<void> {
     if (!row) return;
     let watchers = before?.watchers ?? [];
@@ -305,7 +310,11 @@ export function objectsOf(take: TakeNews) {
       else await ctx.client(CORRELATION, correlationKey(name, correlationId)).add({ row: child, now });
     }
     const revision = (before?.revision ?? 0) + 1;
-    await put(ctx, { row, revision, watchers, looksAt: before?.looksAt }, now, hints);
+    const isLeased = row.saga.lockedBy !== undefined;
+    const slots = isLeased ? (slot?.key ?? before?.slots) : undefined;
+    await put(ctx, { row, revision, watchers, looksAt: before?.looksAt, slots }, now, hints);
+    if (before?.slots !== undefined && !isLeased)
+      ctx.sendClient(SAGA_SLOTS, before.slots).free({ id: ctx.key, now });
     // It finds that this one has ended. None of these calls another saga, so that no two wait for each other.
     if (parent !== undefined) await ctx.client(SAGA, parent).wake({ now });
   }
@@ -335,7 +344,18 @@ export function objectsOf(take: TakeNews) {
     ctx.set('saga', { ...kept, looksAt: next }, textOf<KeptSaga>());
   }
 
-  return [saga, correlation, hints, schedule, graphs, pauses, limitObject(), lockObject(), circlesObject()];
+  return [
+    saga,
+    correlation,
+    hints,
+    schedule,
+    graphs,
+    pauses,
+    limitObject(),
+    lockObject(),
+    circlesObject(),
+    sagaSlotsObject(),
+  ];
 }
 
 /** The pauses for which a saga comes to rest by a checkpoint, where it is entered, so that it is found once they are over. */

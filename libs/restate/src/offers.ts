@@ -17,11 +17,12 @@ const LONGEST = 30_000;
 /** If the process does not run such sagas, or has not begun: as long as the saga has been due. */
 const REFUSED_FOR = { least: 5_000, most: 60_000 };
 
-interface Offer {
+export interface Offer {
   readonly id: string;
   readonly name: string;
   readonly version: number;
   readonly rank: number;
+  readonly limitKey?: string;
 }
 
 /** The due sagas that Restate has offered to this process. */
@@ -52,8 +53,8 @@ export class Offers {
 
   /** False: as far as is known, the saga is not run here. */
   private addDue(row: MemoryRow): boolean {
-    const { id, name, version } = row.saga;
-    const offer = { id, name, version, rank: rank(row) };
+    const { id, name, version, limitKey } = row.saga;
+    const offer = { id, name, version, limitKey, rank: rank(row) };
     this.due.set(id, offer);
     if (this.due.size > MOST) this.due.delete(this.due.keys().next().value!);
     return this.asked !== undefined && isAsked(offer, this.asked);

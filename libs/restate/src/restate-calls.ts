@@ -45,12 +45,12 @@ export class RestateCalls {
     return SendOpts.from({ timeout: this.options.patience });
   }
 
-  /** Changes a saga by a method of the store. Undefined: the saga has another revision. */
+  /** Changes a saga by a method of the store. Undefined: the saga has another revision, or no slot. */
   async change<T>(
     id: string,
     method: ChangeMethod,
     args: readonly unknown[],
-    only: Partial<Pick<ChangeCall, 'revision' | 'graphs' | 'now'>> = {},
+    only: Partial<Pick<ChangeCall, 'revision' | 'graphs' | 'now' | 'slot'>> = {},
   ): Promise<{ readonly result: T } | undefined> {
     requireStorable(args, method);
     const call = { method, args, ...this.caller, ...only };

@@ -39,8 +39,5 @@ function refuses(graph: SagaGraph): string[] {
   const ofSteps = [...graph.steps.values()].flatMap((step) =>
     step.transactional ? `transactional in step '${step.name}'` : [],
   );
-  const ofSaga = [graph.limit && 'limit', graph.durability === 'relaxed' && "durability: 'relaxed'"].flatMap(
-    (what) => what || [],
-  );
-  return [...ofSaga, ...ofSteps];
+  return [...(graph.durability === 'relaxed' ? ["durability: 'relaxed'"] : []), ...ofSteps];
 }

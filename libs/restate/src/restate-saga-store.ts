@@ -41,9 +41,10 @@ import {
   UnstorableError,
   withStatus,
 } from 'nestjs-durable-saga/internal/backend';
-import { CORRELATION, correlationKey, LIMIT, LOCK, SCHEDULE } from './contracts.js';
+import { CORRELATION, correlationKey, LIMIT, LOCK, SAGA_SLOTS, SCHEDULE, slotKey } from './contracts.js';
 import type { Offers } from './offers.js';
 import type { RestateCalls } from './restate-calls.js';
+import { RestateClaim } from './restate-claim.js';
 import { isOutage, isTransient, refusesData } from './restate-errors.js';
 import type { RestateGraphStore } from './restate-graph-store.js';
 import type { RestatePauses } from './restate-pauses.js';
@@ -118,35 +119,8 @@ export class RestateSagaStore implements SagaStore {
   }
 
   async claim(request: ClaimRequest): Promise<Claim> {
-    const taken = { sagas: [] as StoredSaga[], heavy: false, failure: undefined as unknown };
-    for (;;) {
-      const now = this.calls.options.now();
-      const offers = this.offers.take({ ...request, limit: request.limit - taken.sagas.length });
-      const before = taken.sagas.length;
-      const claims = await Promise.allSettled(
-        offers.map(({ id }) => this.calls.change<Claim>(id, 'claim', [{ ...request, limit: 1 }], { now })),
-      );
-      claims.forEach((claim, n) => {
-        if (claim.status === 'fulfilled') taken.sagas.push(...claim.value!.result.sagas);
-        else taken.failure = claim.reason;
-        const isHeavy = claim.status === 'fulfilled' && claim.value!.result.heavy === true;
-        if (isHeavy || claim.status === 'rejected') this.offers.addAgain(offers[n]!);
-        taken.heavy ||= isHeavy;
-      });
-      // Others take the places of those that have to wait for a lock.
-      const areAllTaken = taken.sagas.length === before + offers.length;
-      if (areAllTaken || taken.heavy || taken.failure !== undefined) return this.claimOf(request, taken, now);
-    }
-  }
-
-  private claimOf(
-    request: ClaimRequest,
-    { failure, ...taken }: Pick<Claim, 'sagas' | 'heavy' | 'failure'>,
-    now: number,
-  ): Claim {
-    if (failure !== undefined && taken.sagas.length === 0) throw failure as Error;
-    const nextDueAt = this.offers.hasFor(request.sagas) ? now : undefined;
-    return { ...taken, now, nextDueAt, ...(failure !== undefined && { failure }) };
+    const claim = new RestateClaim(request, this.calls, this.offers);
+    return claim.make();
   }
 
   async renew(leases: readonly HeldLease[], lease: Lease): Promise<RenewResult> {
@@ -179,7 +153,7 @@ export class RestateSagaStore implements SagaStore {
   async load(target: StoreTarget): Promise<StoredSaga | undefined> {
     const id = await this.calls.idOf(target);
     const saga = id === undefined ? undefined : await (await this.calls.among([id])).load({ id });
-    return saga && this.withHolder(saga);
+    return saga && this.withSlots(await this.withHolder(saga));
   }
 
   async find(filter: StoreFilter): Promise<StoredSummary[]> {
@@ -329,6 +303,16 @@ export class RestateSagaStore implements SagaStore {
     const key = queueKey(name, lock.key);
     const { held, holder } = await ingress.client(LOCK, key).holder({ id, now: now() }, this.calls.opts);
     return { ...saga, lock: { key: lock.key, held, ...(holder !== undefined && { holder }) } };
+  }
+
+  /** If it is due: how many slots of its limit are taken. */
+  private async withSlots(saga: StoredSaga): Promise<StoredSaga> {
+    const { name, limitKey, dueAt, lockedBy } = saga;
+    const { now, ingress } = this.calls.options;
+    if (lockedBy !== undefined || dueAt === undefined || dueAt > now()) return saga;
+    const slots = ingress.client(SAGA_SLOTS, slotKey(name, limitKey));
+    const slotsTaken = await slots.taken({ now: now() }, this.calls.opts);
+    return slotsTaken > 0 ? { ...saga, slotsTaken } : saga;
   }
 
   /** The result of a method that takes several of these. */

@@ -1,0 +1,109 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Claim, ClaimRequest, StoredSaga } from 'nestjs-durable-saga/internal/backend';
+import { type ClaimedSlot, SAGA_SLOTS, slotKey } from './contracts.js';
+import type { Offer, Offers } from './offers.js';
+import type { RestateCalls } from './restate-calls.js';
+
+/** How long (ms) a slot is kept for a claim that is about to be made. */
+const CLAIMED_WITHIN = 10_000;
+
+/** One claim: of what the process was offered, the most urgent first, within the slots of their limits. */
+export class RestateClaim {
+  private readonly sagas: StoredSaga[] = [];
+  /** Found no slot: they stay offered. */
+  private readonly turnedAway: Offer[] = [];
+  /** The keys of SAGA_SLOTS of which all are taken. */
+  private readonly full = new Set<string>();
+  private heavy = false;
+  private failure: unknown;
+  /** When the last saga was claimed. */
+  private at: number | undefined;
+
+  constructor(
+    private readonly request: ClaimRequest,
+    private readonly calls: RestateCalls,
+    private readonly offers: Offers,
+  ) {}
+
+  async make(): Promise<Claim> {
+    const { request, sagas } = this;
+    for (;;) {
+      const before = sagas.length;
+      const offers = this.offers.take({ ...request, limit: request.limit - before });
+      // Calls that claim again and again leave room for what makes offers.
+      if (offers.length === 0) await setImmediate();
+      await Promise.all(this.inTurns(offers).map((turn) => this.takeInTurn(turn)));
+      // Others take the places of those that have to wait for a lock, or a slot.
+      const areAllTaken = sagas.length === before + offers.length;
+      if (areAllTaken || this.heavy || this.failure !== undefined) return this.end();
+    }
+  }
+
+  private end(): Claim {
+    const { request, sagas, heavy, failure } = this;
+    const now = this.at ?? this.calls.options.now();
+    const nextDueAt = this.offers.hasFor(request.sagas) ? now : undefined;
+    for (const offer of this.turnedAway) this.offers.addAgain(offer);
+    if (failure !== undefined && sagas.length === 0) throw failure as Error;
+    return { sagas, now, nextDueAt, heavy, ...(failure !== undefined && { failure }) };
+  }
+
+  /** All at once, but those of a name with a limit one after the other: one that waits for its lock gives its slot to the next. */
+  private inTurns(offers: readonly Offer[]): Offer[][] {
+    const turns = new Map<string, Offer[]>();
+    for (const offer of offers) {
+      const key = this.limitOf(offer) ? offer.name : offer.id;
+      turns.set(key, [...(turns.get(key) ?? []), offer]);
+    }
+    return [...turns.values()];
+  }
+
+  private async takeInTurn(offers: readonly Offer[]): Promise<void> {
+    for (const offer of offers) {
+      try {
+        const claim = await (this.limitOf(offer) ? this.takeWithSlot(offer) : this.take(offer));
+        this.sagas.push(...(claim?.sagas ?? []));
+        if (!claim?.heavy) continue;
+        this.heavy = true;
+      } catch (error) {
+        this.failure = error;
+      }
+      this.offers.addAgain(offer);
+    }
+  }
+
+  /** Undefined: it has no slot, or no need of one any more. */
+  private async takeWithSlot(offer: Offer): Promise<Claim | undefined> {
+    const { id, name, limitKey = '' } = offer;
+    const { maxLeases, keyed } = this.limitOf(offer)!;
+    const key = slotKey(name, keyed ? limitKey : undefined);
+    if (!this.full.has(key)) {
+      const { now } = this.calls.caller;
+      const saga = (await this.calls.read(id))?.row.saga;
+      if ((saga?.dueAt ?? Infinity) > now) return undefined;
+      const slot = { id, epoch: saga!.epoch, until: now + CLAIMED_WITHIN };
+      const slots = this.calls.options.ingress.client(SAGA_SLOTS, key);
+      if (await slots.take({ slot, count: maxLeases!, now }, this.calls.opts)) {
+        const claim = await this.take(offer, { epoch: slot.epoch, key, until: Date.now() + CLAIMED_WITHIN });
+        if (!claim?.sagas.length) await slots.free({ id, now }, this.calls.opts);
+        return claim;
+      }
+      this.full.add(key);
+    }
+    this.turnedAway.push(offer);
+    return undefined;
+  }
+
+  private async take({ id }: Offer, slot?: ClaimedSlot): Promise<Claim | undefined> {
+    const { now } = this.calls.caller;
+    this.at = now;
+    const args = [{ ...this.request, limit: 1 }];
+    return (await this.calls.change<Claim>(id, 'claim', args, { now, slot }))?.result;
+  }
+
+  private limitOf({ name, version }: Offer) {
+    return this.request.sagas.find(
+      (saga) => saga.name === name && saga.version === version && saga.maxLeases !== undefined,
+    );
+  }
+}
