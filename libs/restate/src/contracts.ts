@@ -143,7 +143,7 @@ export interface SagaSlot {
 
 /** The slot of a claim. */
 export interface ClaimedSlot extends Pick<SagaSlot, 'epoch'> {
-  /** Of SAGA_SLOTS. */
+  /** The key of the object that gave it: see `slotKey`. */
   readonly key: string;
   /** Later than that, by the clock of the machine, another saga may have it. */
   readonly until: number;
