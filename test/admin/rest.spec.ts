@@ -275,7 +275,11 @@ describe('actions of operators are recorded, and a missing saga rejects them', (
 
   test('many at once are counted first, and touched only when asked for in so many words', async () => {
     const { sagas, client } = await apps.start({ sagas: [Waiting, Greet] });
-    for (let n = 0; n < 3; n++) await sagas.start(Waiting, {}, { tags: { n: String(n) } });
+    for (let n = 0; n < 3; n++) {
+      const { id } = await sagas.start(Waiting, {}, { tags: { n: String(n) } });
+      // A saga that goes on between the list and the call is left alone.
+      await until(async () => (await sagas.get(id))!.waitingFor !== undefined);
+    }
     const all = { action: 'abort', filter: { saga: 'waiting', status: ['running'] }, reason: 'over' };
     const counted = await client.post('/api/bulk', all);
     expect([counted.status, counted.body]).toMatchObject([200, { matched: 3, done: 0, more: false }]);

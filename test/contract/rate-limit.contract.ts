@@ -130,6 +130,35 @@ export function describeRateLimits(subject: () => StoreSubject): void {
       expect((await store.reserve(asked, 1)).times[0]! - sagas[3]!.at).toBeCloseTo(600_000, 1);
     });
 
+    test('gives a time out again that a saga let pass without beginning, and no time of another saga', async () => {
+      const { store } = subject();
+      const limit = limitOf({ count: 1, per: 600_000 });
+      const asked = { ...limit, holder: (await held(store, { name: limit.saga })).id };
+      const [passed] = (await store.reserve(asked, 1)).times;
+      const { times, now } = await store.reserve({ ...asked, unused: [passed!] }, 1);
+      expect(times[0]).toBeCloseTo(now, 1);
+      const [other] = await waiting(limit, 1);
+      expect(other!.at - now).toBeCloseTo(600_000, 1);
+      // It waits for its time, and the place before it is too small.
+      const last = await store.reserve({ ...asked, unused: [other!.at] }, 1);
+      expect(last.times[0]! - other!.at).toBeCloseTo(600_000, 1);
+    });
+
+    test('fills the gap that a saga has left which let its time pass, beside those that wait', async () => {
+      const { store } = subject();
+      const limit = limitOf({ count: 2, per: 600_000 });
+      const late = { ...limit, holder: (await held(store, { name: limit.saga })).id };
+      const [begun] = await waiting(limit, 1);
+      let unused = (await store.reserve(late, 1)).times;
+      await waiting(limit, 1);
+      for (let n = 0; n < 2; n += 1) {
+        const { times, now } = await store.reserve({ ...late, unused }, 1);
+        expect(times[0]).toBeCloseTo(now, 1);
+        unused = times;
+      }
+      expect((await store.reserve(late, 1)).times[0]! - begun!.at).toBeGreaterThanOrEqual(600_000 - 0.01);
+    });
+
     test('lets the next one begin after one window if all that waited were cancelled', async () => {
       const { store } = subject();
       const limit = limitOf({ count: 2, per: 600_000 });

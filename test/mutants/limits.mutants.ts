@@ -54,10 +54,31 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     killers: contract('a rate limit'),
   },
   {
+    name: 'count a time of a rate limit that was let pass, beside those to come',
+    in: 'reserve',
+    find: 'is_changed := is_changed OR FOUND;',
+    replace: '',
+    killers: contract('a rate limit'),
+  },
+  {
+    name: 'count a time of a rate limit that was let pass, before any are to come',
+    in: 'reserve',
+    find: 'IF size IS NOT NULL THEN kept := kept[1 : size - 1] || kept[size + 1 :]; END IF;',
+    replace: '',
+    killers: contract('a rate limit'),
+  },
+  {
+    name: 'give back a time of another saga',
+    in: 'reserve',
+    find: 'AND o.at = passed AND (o.holder IS NULL OR o.holder = $8) LIMIT 1);',
+    replace: 'AND o.at = passed LIMIT 1);',
+    killers: contract('a rate limit'),
+  },
+  {
     name: 'let those that wait by another limit hold back all that follow',
     in: 'reserve',
-    find: 'is_changed := stored.count <> $4 OR stored.per <> $5;',
-    replace: 'is_changed := false;',
+    find: 'is_changed := is_changed OR stored.count <> $4 OR stored.per <> $5;',
+    replace: '',
     killers: contract('a rate limit'),
   },
   {

@@ -228,7 +228,7 @@ export class Rules {
 
   /**
    * L1, L2: how the saga stands with the rate limit of its name. A time that was given is good for a tenth of
-   * the limit's window, from 50 ms to a second; after that, the saga asks again.
+   * the limit's window, from 50 ms to a second, or for a hundredth, up to half a minute; after that, the saga asks again.
    */
   turn(now: number): 'begun' | 'asks' | 'waits' | 'begins' {
     const { rateLimit } = this.of.graph;
@@ -236,7 +236,8 @@ export class Rules {
     if (!rateLimit || turn === 'begun') return 'begun';
     if (!turn) return 'asks';
     if (now < turn.at) return 'waits';
-    const goodFor = Math.max(50, Math.min(1_000, rateLimit.per / 10));
+    const { per } = rateLimit;
+    const goodFor = Math.max(50, Math.min(1_000, per / 10), Math.min(30_000, per / 100));
     return now <= turn.at + goodFor ? 'begins' : 'asks';
   }
 

@@ -4,6 +4,8 @@ import { type SagaState, changeState } from './saga-state.js';
 
 /** A time that a rate limit gave is good for this part of the limit's window, within these bounds (ms). */
 const SLACK = { part: 0.1, least: 50, most: 1_000 };
+/** That of a long window. */
+const LONG_SLACK = { part: 0.01, most: 30_000 };
 
 /**
  * How long (ms) after its time an attempt, or a saga, may still begin. It begins a little after the time it was given,
@@ -11,7 +13,8 @@ const SLACK = { part: 0.1, least: 50, most: 1_000 };
  * by what really begins.
  */
 export function permitSlack(per: number): number {
-  return Math.min(SLACK.most, Math.max(SLACK.least, per * SLACK.part));
+  const short = Math.min(SLACK.most, Math.max(SLACK.least, per * SLACK.part));
+  return Math.max(short, Math.min(LONG_SLACK.most, per * LONG_SLACK.part));
 }
 
 /** The start time of a saga that has not come yet; milliseconds since the epoch. Undefined: it may begin. */

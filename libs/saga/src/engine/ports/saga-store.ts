@@ -175,6 +175,8 @@ export interface RateRequest {
   readonly ahead?: number;
   /** The id of the saga that asks. A time to come that it does not wait for any more, by what is stored of it, is given to others. */
   readonly holder?: string;
+  /** Times that this limit gave to the holder, and under which nothing of it began: they do not count. */
+  readonly unused?: readonly number[];
 }
 
 export interface Reservation {

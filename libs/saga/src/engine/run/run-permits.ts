@@ -25,6 +25,9 @@ interface LimitedActions {
 
 /** The rate limits of one run's steps: they are asked when attempts may begin, and waited for. */
 export class RunPermits {
+  /** Times that this process has brought forward, and what they are to the store. */
+  private readonly broughtForward = new Map<number, number>();
+
   constructor(
     private readonly graph: SagaGraph,
     /** The saga of the run. */
@@ -35,9 +38,9 @@ export class RunPermits {
   ) {}
 
   /** Asks when these attempts may begin, each its step's limit. A step whose limit has no key for it fails. */
-  async ask(limited: readonly Action[]): Promise<SagaEvent[]> {
+  async ask(limited: readonly Action[], { steps }: SagaState): Promise<SagaEvent[]> {
     const events: SagaEvent[] = [];
-    for (const group of this.byLimit(limited, events)) events.push(...(await this.askOne(group)));
+    for (const group of this.byLimit(limited, events)) events.push(...(await this.askOne(group, steps)));
     return events;
   }
 
@@ -65,15 +68,21 @@ export class RunPermits {
     return keyReturned(keyFor(keyContext(this.contextOf(action))), 'rateLimit.key');
   }
 
-  private async askOne({ node, key, actions }: LimitedActions): Promise<SagaEvent[]> {
-    const times = await this.reserve(node.rateLimit!, { step: node.name, key }, actions.length);
+  private async askOne(
+    { node, key, actions }: LimitedActions,
+    steps: SagaState['steps'],
+  ): Promise<SagaEvent[]> {
+    // A step that begins has none any more, and neither has one that a lost worker may have begun.
+    const before = actions.map((action) => steps.get(action.key));
+    const passed = before.flatMap((step) => (step?.limitKey === key ? (step?.permit ?? []) : []));
+    const times = await this.reserve(node.rateLimit!, { step: node.name, key, passed }, actions.length);
     return actions.map(({ key: step }, n) => {
       return { type: 'rate-limit-granted', step, at: times[n]!, ...(key !== undefined && { key }) };
     });
   }
 
   /** Asks when this saga may begin. A limit that has no key for it fails its first step. */
-  async askTurn(action: Action): Promise<SagaEvent[]> {
+  async askTurn(action: Action, { turn }: SagaState): Promise<SagaEvent[]> {
     const limit = this.graph.rateLimit!;
     let key: string | undefined;
     try {
@@ -84,24 +93,39 @@ export class RunPermits {
       // It is not asked again if the saga goes on without the step.
       return [...failedForGood(action.key, error, this.ports.now()), { type: 'begun' }];
     }
-    const [at] = await this.reserve(limit, { step: WHOLE_SAGA, key }, 1);
+    const passed = typeof turn === 'object' && turn.key === key ? [turn.at] : [];
+    const [at] = await this.reserve(limit, { step: WHOLE_SAGA, key, passed }, 1);
     return [{ type: 'turn-granted', at: at!, ...(key !== undefined && { key }) }];
   }
 
   private async reserve(
     { count, per }: { readonly count: number; readonly per: number },
-    { step, key }: { readonly step: string; readonly key: string | undefined },
+    of: { readonly step: string; readonly key: string | undefined; readonly passed: readonly number[] },
     times: number,
   ): Promise<number[]> {
     const { permits, clock, now } = this.ports;
     const slack = permitSlack(per);
     const askedAt = clock.monotonic();
     const { holder } = this;
-    const limit = { saga: this.graph.name, step, key, count, per: per + slack, ahead: permits.lead, holder };
+    const { passed, ...where } = of;
+    const unused = passed.map((time) => this.broughtForward.get(time) ?? time);
+    const limit = {
+      saga: this.graph.name,
+      ...where,
+      count,
+      per: per + slack,
+      ahead: permits.lead,
+      holder,
+      unused,
+    };
     const given = await this.ports.reserve(limit, times);
     const took = clock.monotonic() - askedAt;
     permits.lead = took > slack / 2 ? Math.min(LONGEST_LEAD, 2 * took) : 0;
-    return given.times.map((time) => mayBegin(time, given.now, now()));
+    return given.times.map((time) => {
+      const begins = mayBegin(time, given.now, now());
+      if (begins !== time) this.broughtForward.set(begins, time);
+      return begins;
+    });
   }
 
   /** The saga waits for a limit, and would come too late if another worker had to take it up. */

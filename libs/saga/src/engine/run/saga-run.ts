@@ -373,7 +373,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
    */
   private beginAll(actions: readonly Action[]): Promise<boolean> | undefined {
     const [first] = actions;
-    if (first!.kind === 'begin') return this.applyAnswer(this.permits.askTurn(first!));
+    if (first!.kind === 'begin') return this.applyAnswer(this.permits.askTurn(first!, this.state));
     const ready = actions.filter(
       (action) => !this.isAsked(action) && !this.attempts.startsEvaluation(action),
     );
@@ -401,7 +401,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
     );
     if (this.isFenced || limited.length + slotless.length === 0) return false;
     if (slotless.length > 0) await this.applyAnswer(this.slots!.take(slotless, this.state));
-    if (limited.length > 0 && !this.isFenced) await this.applyAnswer(this.permits.ask(limited));
+    if (limited.length > 0 && !this.isFenced) await this.applyAnswer(this.permits.ask(limited, this.state));
     return true;
   }
 

@@ -38,9 +38,19 @@ export class MemoryRates {
     return { times, now };
   }
 
-  /** Without the times of sagas that do not wait for them, and those that are over. */
-  private kept(given: readonly Given[], { per, count }: RateRequest, now: number): readonly Given[] {
+  /** Without the times of sagas that do not wait for them or let them pass, and those that are over. */
+  private kept(
+    given: readonly Given[],
+    { per, count, holder, unused = [] }: RateRequest,
+    now: number,
+  ): readonly Given[] {
+    const passed = [...unused];
     const wanted = given.flatMap((one) => {
+      const n = one.holder === holder ? passed.indexOf(one.at) : -1;
+      if (n >= 0) {
+        passed.splice(n, 1);
+        return [];
+      }
       if (one.isUsed) return { ...one, at: Math.min(one.at, now) };
       return one.at <= now || one.holder === undefined || this.waits(one.holder, one.at) ? one : [];
     });

@@ -115,10 +115,10 @@ export class PostgresSagaStore implements SagaStore {
   }
 
   async reserve(
-    { saga, step, key = '', count, per, ahead = 0, holder }: RateRequest,
+    { saga, step, key = '', count, per, ahead = 0, holder, unused = [] }: RateRequest,
     attempts: number,
   ): Promise<Reservation> {
-    const rate = { saga, step, key, count, per, attempts, ahead, holder: holder ?? null };
+    const rate = { saga, step, key, count, per, attempts, ahead, holder: holder ?? null, unused };
     const [row] = await this.on.query<Reservation>(...this.on.texts.reserve(rate));
     return row!;
   }

@@ -1241,7 +1241,7 @@ END $function$` as string,
     folder: 'schema/functions',
     parameters: [],
     values: [],
-    text: `CREATE OR REPLACE FUNCTION saga.reserve(text, text, text, int, float8, int, float8, uuid)
+    text: `CREATE OR REPLACE FUNCTION saga.reserve(text, text, text, int, float8, int, float8, uuid, float8[])
 RETURNS TABLE (times float8[], clock float8) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
@@ -1253,10 +1253,11 @@ DECLARE
   size int;
   next float8;
   behind float8;
+  passed float8;
   -- Before this time none is free.
   free_from float8;
   has_gaps boolean;
-  is_changed boolean;
+  is_changed boolean := false;
 BEGIN
   LOOP
     SELECT r.times, r.count, r.per, r.from_at, r.is_ahead INTO stored FROM saga.rate_limit r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3
@@ -1275,12 +1276,24 @@ BEGIN
   END LOOP;
   clock := extract(epoch FROM clock_timestamp()) * 1000;
   kept := stored.times;
+  -- None is before those that are not kept: the last one is \`per\` behind them, and is over.
+  FOREACH passed IN ARRAY $9 LOOP
+    IF stored.is_ahead THEN
+      DELETE FROM saga.rate_time r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3 AND r.at = passed AND r.number = (
+        SELECT o.number FROM saga.rate_time o WHERE o.saga = $1 AND o.step = $2 AND o.key = $3
+        AND o.at = passed AND (o.holder IS NULL OR o.holder = $8) LIMIT 1);
+      is_changed := is_changed OR FOUND;
+    ELSE
+      size := array_position(kept, passed);
+      IF size IS NOT NULL THEN kept := kept[1 : size - 1] || kept[size + 1 :]; END IF;
+    END IF;
+  END LOOP;
   has_gaps := stored.from_at IS NOT NULL;
   free_from := coalesce(stored.from_at, clock);
   IF NOT stored.is_ahead THEN
     IF kept[cardinality(kept)] > clock THEN kept := ARRAY(SELECT least(k, clock) FROM unnest(kept) k ORDER BY 1); END IF;
   ELSE
-    is_changed := stored.count <> $4 OR stored.per <> $5;
+    is_changed := is_changed OR stored.count <> $4 OR stored.per <> $5;
     FOR given_out IN
       SELECT r.at, r.number, r.is_used, r.holder IS NOT NULL AND NOT EXISTS (
         SELECT FROM saga.instance i WHERE i.id = r.holder AND i.finished_at IS NULL AND (i.locked_by IS NOT NULL
@@ -2768,9 +2781,9 @@ FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
   }),
   reserve: sqlStatement({
     folder: 'claim',
-    parameters: ['saga', 'step', 'key', 'count', 'per', 'attempts', 'ahead', 'holder'],
+    parameters: ['saga', 'step', 'key', 'count', 'per', 'attempts', 'ahead', 'holder', 'unused'],
     values: [] as never[],
-    text: `SELECT times, clock AS now FROM saga.reserve($1, $2, $3, $4, $5, $6, $7, $8)` as string,
+    text: `SELECT times, clock AS now FROM saga.reserve($1, $2, $3, $4, $5, $6, $7, $8, $9)` as string,
   }),
   catchUp: sqlStatement({
     folder: 'claim',

@@ -8,7 +8,7 @@ SELECT saga.lock_dequeue(:ids);
 SELECT saga.lock_hand_over(:name, :key);
 
 -- name: reserve
-SELECT times, clock AS now FROM saga.reserve(:saga, :step, :key, :count, :per, :attempts, :ahead, :holder);
+SELECT times, clock AS now FROM saga.reserve(:saga, :step, :key, :count, :per, :attempts, :ahead, :holder, :unused);
 
 -- name: catchUp
 SELECT saga.catch_up(:names, :versions);

@@ -33,8 +33,8 @@ r.saga = $1 AND r.step = $2 AND r.key = $3
 -- Plan: by primary keys, and by rate_limit_idle for a new key, pinned as in checkpoint.sql; the table has a row for
 -- each limited step, or for each of its keys that is in use.
 -- $1 saga, $2 step, $3 key (empty: none), $4 count, $5 per in ms, $6 attempts, $7 ms from now at which the first may begin, $8 the saga
--- that asks.
-CREATE OR REPLACE FUNCTION saga.reserve(text, text, text, int, float8, int, float8, uuid)
+-- that asks, $9 times that it was given, and let pass without beginning: they do not count.
+CREATE OR REPLACE FUNCTION saga.reserve(text, text, text, int, float8, int, float8, uuid, float8[])
 RETURNS TABLE (times float8[], clock float8) LANGUAGE plpgsql
 :PINNED AS $function$
 DECLARE
@@ -45,10 +45,11 @@ DECLARE
   size int;
   next float8;
   behind float8;
+  passed float8;
   -- Before this time none is free.
   free_from float8;
   has_gaps boolean;
-  is_changed boolean;
+  is_changed boolean := false;
 BEGIN
   LOOP
     SELECT r.times, r.count, r.per, r.from_at, r.is_ahead INTO stored FROM saga.rate_limit r WHERE :OF_LIMIT
@@ -67,12 +68,24 @@ BEGIN
   END LOOP;
   clock := extract(epoch FROM clock_timestamp()) * 1000;
   kept := stored.times;
+  -- None is before those that are not kept: the last one is `per` behind them, and is over.
+  FOREACH passed IN ARRAY $9 LOOP
+    IF stored.is_ahead THEN
+      DELETE FROM saga.rate_time r WHERE :OF_LIMIT AND r.at = passed AND r.number = (
+        SELECT o.number FROM saga.rate_time o WHERE o.saga = $1 AND o.step = $2 AND o.key = $3
+        AND o.at = passed AND (o.holder IS NULL OR o.holder = $8) LIMIT 1);
+      is_changed := is_changed OR FOUND;
+    ELSE
+      size := array_position(kept, passed);
+      IF size IS NOT NULL THEN kept := kept[1 : size - 1] || kept[size + 1 :]; END IF;
+    END IF;
+  END LOOP;
   has_gaps := stored.from_at IS NOT NULL;
   free_from := coalesce(stored.from_at, clock);
   IF NOT stored.is_ahead THEN
     IF kept[cardinality(kept)] > clock THEN kept := ARRAY(SELECT least(k, clock) FROM unnest(kept) k ORDER BY 1); END IF;
   ELSE
-    is_changed := stored.count <> $4 OR stored.per <> $5;
+    is_changed := is_changed OR stored.count <> $4 OR stored.per <> $5;
     FOR given_out IN
       SELECT r.at, r.number, r.is_used, r.holder IS NOT NULL AND NOT EXISTS (
         SELECT FROM saga.instance i WHERE i.id = r.holder AND i.finished_at IS NULL AND (i.locked_by IS NOT NULL
