@@ -30,6 +30,12 @@ async function subject(): Promise<StoreSubject> {
       announced: (message) => messages.push(message),
     },
   );
+  const claim = backend.store.claim.bind(backend.store);
+  backend.store.claim = async (request) => {
+    // Sagas are offered, and locks handed over, by messages.
+    await server.settled();
+    return claim(request);
+  };
   return {
     ...backend,
     pageBytes: 256 * 1024,

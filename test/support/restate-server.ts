@@ -108,6 +108,17 @@ export class RestateServer implements KilledServer {
     }
   }
 
+  /** Waits until the objects have done all that they were sent, but for what is to come later. */
+  async settled(): Promise<void> {
+    // A message is on its way for a moment after one call has ended, and before the next one is there.
+    for (let quiet = 0; quiet < 2;) {
+      const [row] = await this.query(
+        `SELECT count(*) AS calls FROM sys_invocation WHERE status NOT IN ('scheduled', 'completed')`,
+      );
+      quiet = Number(row!.calls) === 0 ? quiet + 1 : 0;
+    }
+  }
+
   private async asked(query: string) {
     const response = await fetch(new URL('/query', this.admin), {
       method: 'POST',

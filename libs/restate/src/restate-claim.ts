@@ -9,7 +9,7 @@ const CLAIMED_WITHIN = 10_000;
 
 /** One claim: of what the process was offered, the most urgent first, within the slots of their limits. */
 export class RestateClaim {
-  private readonly sagas: StoredSaga[] = [];
+  private readonly taken: { readonly rank: number; readonly saga: StoredSaga }[] = [];
   /** Found no slot: they stay offered. */
   private readonly turnedAway: Offer[] = [];
   /** The keys of SAGA_SLOTS of which all are taken. */
@@ -26,21 +26,23 @@ export class RestateClaim {
   ) {}
 
   async make(): Promise<Claim> {
-    const { request, sagas } = this;
+    const { request, taken } = this;
     for (;;) {
-      const before = sagas.length;
+      const before = taken.length;
       const offers = this.offers.take({ ...request, limit: request.limit - before });
       // Calls that claim again and again leave room for what makes offers.
       if (offers.length === 0) await setImmediate();
       await Promise.all(this.inTurns(offers).map((turn) => this.takeInTurn(turn)));
       // Others take the places of those that have to wait for a lock, or a slot.
-      const areAllTaken = sagas.length === before + offers.length;
+      const areAllTaken = taken.length === before + offers.length;
       if (areAllTaken || this.heavy || this.failure !== undefined) return this.end();
     }
   }
 
   private end(): Claim {
-    const { request, sagas, heavy, failure } = this;
+    const { request, heavy, failure } = this;
+    // The answers come in any order.
+    const sagas = this.taken.sort((one, other) => one.rank - other.rank).map(({ saga }) => saga);
     const now = this.at ?? this.calls.options.now();
     const nextDueAt = this.offers.hasFor(request.sagas) ? now : undefined;
     for (const offer of this.turnedAway) this.offers.addAgain(offer);
@@ -62,7 +64,7 @@ export class RestateClaim {
     for (const offer of offers) {
       try {
         const claim = await (this.limitOf(offer) ? this.takeWithSlot(offer) : this.take(offer));
-        this.sagas.push(...(claim?.sagas ?? []));
+        for (const saga of claim?.sagas ?? []) this.taken.push({ rank: offer.rank, saga });
         if (!claim?.heavy) continue;
         this.heavy = true;
       } catch (error) {
