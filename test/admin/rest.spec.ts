@@ -278,7 +278,7 @@ describe('actions of operators are recorded, and a missing saga rejects them', (
     for (let n = 0; n < 3; n++) {
       const { id } = await sagas.start(Waiting, {}, { tags: { n: String(n) } });
       // A saga that goes on between the list and the call is left alone.
-      await until(async () => (await sagas.get(id))!.waitingFor !== undefined);
+      await until(async () => (await sagas.get(id)).waitingFor !== undefined);
     }
     const all = { action: 'abort', filter: { saga: 'waiting', status: ['running'] }, reason: 'over' };
     const counted = await client.post('/api/bulk', all);
