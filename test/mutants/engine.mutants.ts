@@ -255,21 +255,26 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let the slowest answer set the clock',
-    find: 'if (this.offset === undefined || this.offset < least || this.offset > most) this.offset = least;',
+    find: 'if (isBehind || this.offset === undefined || this.offset < least) this.offset = least;',
     replace: 'this.offset = most - most + least;',
     killers: [specs('store-clock')],
   },
   {
     name: 'believe an answer that a clock gave before it was set back',
-    find: 'if (sentAt < this.lowered) return;',
-    replace: 'if (sentAt < this.lowered - 3_600_000) return;',
+    find: 'if (sentAt < this.lowered && !isBehind) return;',
+    replace: 'if (sentAt < this.lowered - 3_600_000 && !isBehind) return;',
+    killers: [specs('store-clock')],
+  },
+  {
+    name: 'do not follow a clock that was set back by the answer to an earlier question',
+    find: 'if (sentAt < this.lowered && !isBehind) return;',
+    replace: 'if (sentAt < this.lowered) return;',
     killers: [specs('store-clock')],
   },
   {
     name: 'keep the time of a clock that was set back',
-    find: 'if (this.offset === undefined || this.offset < least || this.offset > most) this.offset = least;',
-    replace:
-      'if (this.offset === undefined || this.offset < least || most === Infinity) this.offset = least;',
+    find: 'if (isBehind || this.offset === undefined || this.offset < least) this.offset = least;',
+    replace: 'if (this.offset === undefined || this.offset < least) this.offset = least;',
     killers: [specs('store-clock')],
   },
   {

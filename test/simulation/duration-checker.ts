@@ -10,10 +10,17 @@ const SLACK = 1_000;
 
 /** Holds the delays and the deadlines of sagas against the time that has passed. */
 export class DurationChecker {
+  private readonly submittedAt = new Map<string, number>();
+
   constructor(
     private readonly time: DatabaseTime,
     private readonly violate: (promise: Promised, what: string) => void,
   ) {}
+
+  /** A process is asked to start a saga. Its caller waits from then on. */
+  submitted(id: string): void {
+    this.submittedAt.set(id, this.time.passed);
+  }
 
   stored(record: SagaRecord, { delay, timeout }: NewSaga): void {
     Object.assign(record, { storedAt: this.time.passed, delay, timeout });
@@ -26,11 +33,16 @@ export class DurationChecker {
 
   changed(record: SagaRecord, before: SagaState, after: SagaState): void {
     if (isPastDeadline(after) && !isPastDeadline(before))
-      this.checkPassed(record, record.timeout, 'its deadline has passed');
+      this.checkPassed(record, record.timeout, 'its deadline has passed', this.submittedAt.get(record.id));
   }
 
-  private checkPassed({ id, storedAt }: SagaRecord, duration: number | undefined, what: string): void {
-    const passed = this.time.passed - storedAt;
+  private checkPassed(
+    { id, storedAt }: SagaRecord,
+    duration: number | undefined,
+    what: string,
+    since = storedAt,
+  ): void {
+    const passed = this.time.passed - since;
     if (duration !== undefined && passed < duration * (1 - PACE) - SLACK)
       this.violate('I40', `${id}: ${what}, ${passed.toFixed(0)} ms after its start; it takes ${duration} ms`);
   }

@@ -73,7 +73,8 @@ function wrongWithSchedules({ checker, scenario: { sagas, calm, scheduledUntil }
     const doubled = ids.filter((id, n) => ids.indexOf(id) !== n);
     const findings = doubled.map((id): Finding => ['I39', `${id} of ${name} has started several sagas`]);
     if (schedule.overlap === 'skip') return findings;
-    const from = EPOCH + calm + RECOVERS_IN + checker.time.ahead;
+    // A saga that takes processes down may be woken late.
+    const from = EPOCH + Math.max(calm, checker.lastLossAt) + RECOVERS_IN + checker.time.ahead;
     for (let at = schedule.next(from); at <= scheduledUntil; at = schedule.next(at)) {
       const id = `schedule:${new Date(at).toISOString()}`;
       if (!ids.includes(id)) findings.push(['I39', `${id} of ${name} has started no saga`]);

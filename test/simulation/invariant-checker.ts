@@ -9,7 +9,7 @@ import type {
   StoredSaga,
   StoredSignal,
 } from '../../libs/saga/src/engine/ports/stored-saga.js';
-import { isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
+import { isSettled, isTerminal, type SagaState, stepState } from '../../libs/saga/src/machine/saga-state.js';
 import { isDropped } from '../oracle/is-dropped.js';
 import { DatabaseTime } from './clock-steps.js';
 import { describeState } from './describe-state.js';
@@ -58,6 +58,8 @@ export class InvariantChecker {
   readonly slots: SlotChecker;
   readonly heartbeats: HeartbeatChecker;
   private readonly durations: DurationChecker;
+  /** When a process was gone last, by the timeline. */
+  lastLossAt = -Infinity;
   /** The database's clock. */
   readonly time: DatabaseTime;
   /** Called for each attempt of a pivot, as it starts. */
@@ -90,6 +92,11 @@ export class InvariantChecker {
 
   isFatal(id: string): boolean {
     return this.fatal.has(id);
+  }
+
+  /** A process is asked to start it. */
+  submitted(id: string): void {
+    this.durations.submitted(id);
   }
 
   started(saga: NewSaga & { parent?: { id: string } }, result: StartResult | undefined, lease: Lease): void {
@@ -181,7 +188,7 @@ export class InvariantChecker {
     this.changed(book, state);
     this.messages.published(book, state, messages ?? []);
     this.messages.tagged(book, messages ?? [], tags);
-    if (release || isTerminal(state.status)) book.holder = undefined;
+    if (release || isSettled(state.status)) book.holder = undefined;
     for (const child of starts ?? []) this.started(child, undefined, { worker: '', duration: 0 });
   }
 

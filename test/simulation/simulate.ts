@@ -71,6 +71,7 @@ class Simulation {
   private readonly messages: MessageWorld | undefined;
   private readonly tenants: Tenants;
   private isQuiet = false;
+  private lastEnd = { resting: 0, at: 0 };
   /** Consecutive looks that found everything idle. */
   private restful = 0;
   /** Attempts of pivots so far. */
@@ -186,6 +187,7 @@ class Simulation {
       step,
       limitKey,
     };
+    this.checker.submitted(id);
     const submitted = this.tenants.call(start.n, () => process.engine.submit(given));
     submitted.then(
       (result) => {
@@ -339,7 +341,8 @@ class Simulation {
         this.allRest() &&
         this.nothingIsUnderWay();
       this.restful = rests ? this.restful + 1 : 0;
-      this.isQuiet = this.restful > PATIENCE || now > this.scenario.calm * 2 + QUIET;
+      this.isQuiet =
+        this.restful > PATIENCE || now > Math.max(this.scenario.calm * 2, this.endedAt()) + QUIET;
       this.look();
     });
   }
@@ -348,6 +351,14 @@ class Simulation {
   private get isScheduled(): boolean {
     const { sagas, scheduledUntil } = this.scenario;
     return EPOCH + this.checker.time.now < scheduledUntil + LOOK && sagas.some(({ graph }) => graph.schedule);
+  }
+
+  /** When the last saga had ended: a worker that runs one at a time may be busy for long. */
+  private endedAt(): number {
+    let resting = 0;
+    for (const book of this.checker.books.values()) if (rests(book)) resting += 1;
+    if (resting > this.lastEnd.resting) this.lastEnd = { resting, at: this.timeline.now };
+    return this.lastEnd.at;
   }
 
   private allRest(): boolean {

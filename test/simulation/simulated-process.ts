@@ -198,6 +198,7 @@ export class SimulatedProcess {
     const { timeline, scenario, checker } = this.world;
     if (life.restarts) return;
     life.restarts = true;
+    checker.lastLossAt = timeline.now;
     checker.note(() => `${this.name} is gone`);
     void this.wakeup.stop();
     void this.relayWakeup?.stop();

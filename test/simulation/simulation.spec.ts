@@ -63,6 +63,10 @@ const FOUND_FRESH: readonly (readonly [seed: number, what: string])[] = [
 
 /** With everything that a scenario has now. */
 const FOUND_SINCE: readonly (readonly [seed: number, what: string])[] = [
+  [
+    2_811_331_380,
+    'a clock that was set back was not noticed by the answer to a start that had been repeated',
+  ],
   [1_911_281_203, 'an answer from before the clock was set back, which arrived late, was believed'],
   [2_811_280_884, 'a step that waited for a slot while its saga rolled back to a savepoint waited for ever'],
   [

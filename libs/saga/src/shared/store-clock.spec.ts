@@ -76,6 +76,18 @@ describe("a process's estimate of the database's time", () => {
     expect(clock.setBacks).toBe(1);
   });
 
+  test('follows a clock that was set back by an hour with an answer to an earlier question, too', () => {
+    const { time, clock } = scene();
+    clock.observe(10_000_000, 0);
+    time.monotonic = 1_000;
+    // It has drifted.
+    clock.observe(10_000_990, 999);
+    time.monotonic = 5_000;
+    clock.observe(6_405_000, 900);
+    expect(clock.now()).toBe(6_405_000);
+    expect(clock.setBacks).toBe(1);
+  });
+
   test('is ahead of a slower clock by no more than an answer takes', () => {
     const { time, clock } = scene();
     clock.observe(0, 0);

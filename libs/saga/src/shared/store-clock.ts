@@ -21,19 +21,21 @@ export class StoreClock {
   /**
    * Learns from an answer of the database that gave its time. It is behind by as long as the answer was on its way, or this process was
    * suspended, so the quickest answer counts. One that cannot be as late as it would have to be says that the clock was set back, or
-   * that another server answers whose clock is behind. Answers to earlier questions, which arrive after that one, are of no use: the
-   * clock may have been read before it was set back.
+   * that another server answers whose clock is behind. Answers to earlier questions, which arrive after that one, set it forward no more:
+   * the clock may have been read before it was set back.
    * @param sentAt monotonic time, not after the database read its clock
    */
   observe(storeNow: number, sentAt: number): void {
     this.answeredAt = this.clock.monotonic();
     const [least, most] = [storeNow - this.answeredAt, storeNow - sentAt];
-    if (sentAt < this.lowered) return;
-    if (this.offset !== undefined && this.offset > most) {
-      this.lowered = sentAt;
-      if (this.offset - most > NOTICED_MS) this.setBacks += 1;
+    const isBehind = this.offset !== undefined && this.offset > most;
+    // A question that was asked again and again in an outage was first sent long ago.
+    if (sentAt < this.lowered && !isBehind) return;
+    if (isBehind) {
+      this.lowered = Math.max(this.lowered, sentAt);
+      if (this.offset! - most > NOTICED_MS) this.setBacks += 1;
     }
-    if (this.offset === undefined || this.offset < least || this.offset > most) this.offset = least;
+    if (isBehind || this.offset === undefined || this.offset < least) this.offset = least;
   }
 
   /** Milliseconds since the epoch. Before the first answer, the time of this machine. */
