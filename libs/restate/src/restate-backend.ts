@@ -8,18 +8,19 @@ import {
   type EngineProcess,
   type OpenBackend,
   SagaConfigurationError,
-  SagaUnavailableError,
   type WakeupMessage,
 } from 'nestjs-durable-saga/internal/backend';
 import { newsOf } from './kept-saga.js';
 import { objectsOf } from './objects.js';
 import { Offers } from './offers.js';
 import { RestateCalls } from './restate-calls.js';
+import { AdminError } from './restate-errors.js';
 import { RestateCleanup } from './restate-cleanup.js';
 import { RestateGraphStore } from './restate-graph-store.js';
 import { RestatePauses } from './restate-pauses.js';
 import { RestateSagaStore } from './restate-saga-store.js';
 import { RestateWakeup } from './restate-wakeup.js';
+import { ANSWERS_WITHIN, untilAnswered } from './until-answered.js';
 
 export interface RestateAddresses {
   readonly ingress: string;
@@ -42,9 +43,6 @@ export interface RestateBackend extends OpenBackend {
   offerAll(): Promise<void>;
 }
 
-/** Registration is tried again for so long (ms): the server may be starting. */
-const REGISTERS_FOR = 30_000;
-const AGAIN_AFTER = 250;
 /** How long (ms) calls of Restate that are in progress may take when the process ends. */
 const CALLS_END_WITHIN = 5_000;
 
@@ -72,11 +70,13 @@ export async function openRestate(
     return { again, others: hints.filter((hint) => hint.worker !== worker) };
   });
   const server = await served(createEndpointHandler({ services, logger: loggerOf(log) }), port);
-  await registered(admin, address ?? `http://localhost:${server.port}`).catch(async (error: unknown) => {
+  const graphs = new RestateGraphStore(calls);
+  const uri = address ?? `http://localhost:${server.port}`;
+  const refused = `${uri} could not be registered with Restate at ${admin}`;
+  await untilAnswered(refused, () => register(admin, uri)).catch(async (error: unknown) => {
     await server.close();
     throw error;
   });
-  const graphs = new RestateGraphStore(calls);
   return {
     offerAll: async () => {
       for (const row of await calls.scan()) offers.add(newsOf(row, now()));
@@ -122,26 +122,13 @@ async function served(handler: ReturnType<typeof createEndpointHandler>, port: n
   return { port: (server.address() as AddressInfo).port, close };
 }
 
-/** @throws SagaUnavailableError */
-async function registered(admin: string, uri: string): Promise<void> {
-  const until = performance.now() + REGISTERS_FOR;
-  for (;;) {
-    let problem: string;
-    try {
-      // The objects of another version of this package at the same address replace those that are there.
-      const response = await fetch(new URL('/deployments', admin), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ uri, force: true }),
-        signal: AbortSignal.timeout(REGISTERS_FOR),
-      });
-      if (response.ok) return;
-      problem = `it answered ${response.status}: ${await response.text()}`;
-    } catch (error) {
-      problem = format('%s: %s', (error as Error).message, (error as Error).cause);
-    }
-    if (performance.now() > until)
-      throw new SagaUnavailableError(`${uri} could not be registered with Restate at ${admin}: ${problem}`);
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER));
-  }
+async function register(admin: string, uri: string): Promise<void> {
+  // The objects of another version of this package at the same address replace those that are there.
+  const response = await fetch(new URL('/deployments', admin), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ uri, force: true }),
+    signal: AbortSignal.timeout(ANSWERS_WITHIN),
+  });
+  if (!response.ok) throw new AdminError(response.status, await response.text());
 }

@@ -1,0 +1,22 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { format } from 'node:util';
+import { SagaUnavailableError } from 'nestjs-durable-saga/internal/backend';
+
+/** How long (ms) a server is asked again that starts, or a partition of which has no leader. */
+export const ANSWERS_WITHIN = 30_000;
+const AGAIN_AFTER = 250;
+
+/** @throws SagaUnavailableError with this problem */
+export async function untilAnswered<T>(problem: string, ask: () => Promise<T>): Promise<T> {
+  const until = performance.now() + ANSWERS_WITHIN;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const { message, cause } = error as Error;
+      const reason = cause === undefined ? message : format('%s: %s', message, cause);
+      if (performance.now() > until) throw new SagaUnavailableError(`${problem}: ${reason}`);
+    }
+    await sleep(AGAIN_AFTER);
+  }
+}
