@@ -91,11 +91,12 @@ export class HeartbeatChecker {
     const [before, now] = [this.stored.get(id), decodeReports(reports)];
     for (const [key, was] of before ?? []) this.checkOrder(record, key, was, now.get(key));
     this.stored.set(id, now);
+    if (this.unsure.has(id)) this.unsure.set(id, this.timeline.now + LATEST_RENEWAL);
   }
 
-  /** The connection broke: what was sent with it is stored, is not, or will be. */
+  /** The connection broke: what was sent with it is stored, is not, or will be. In an outage a failure may be stored before it. */
   unanswered(leases: readonly HeldLease[]): void {
-    for (const { id } of leases) this.unsure.set(id, this.timeline.now + LATEST_RENEWAL);
+    for (const { id } of leases) this.unsure.set(id, Infinity);
   }
 
   private isUnsure(id: string): boolean {
