@@ -142,4 +142,16 @@ export const MESSAGING_MUTANTS: readonly Mutant[] = [
     replace: '',
     killers: [specs('messaging/lost-answers')],
   },
+  {
+    name: 'let messages of JetStream overtake one that is to be redelivered',
+    find: 'const max_ack_pending = messagesAtOnce === 1 ? 1 : PENDING;',
+    replace: 'const max_ack_pending = messagesAtOnce === 0 ? 1 : PENDING;',
+    killers: [specs('messaging/brokers')],
+  },
+  {
+    name: 'redeliver messages of JetStream after the time of the server, and not of their handler',
+    find: 'handlersDelays.set(native, redeliverAfter);',
+    replace: '',
+    killers: [specs('messaging/brokers')],
+  },
 ];

@@ -38,4 +38,10 @@ export const OPERATING_MUTANTS: readonly Mutant[] = [
     replace: 'return colored(CONTROLS.global ? text : text);',
     killers: [specs('cli/stored-colors')],
   },
+  {
+    name: 'do not look whether a saga has ended that is waited for no time at all',
+    find: 'if (!this.looking || runsHere(id)) return end();',
+    replace: "if (!this.looking || runsHere(id) || id !== '') return end();",
+    killers: [specs('operate/looking-and-waiting')],
+  },
 ];

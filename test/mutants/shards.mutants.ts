@@ -178,4 +178,16 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
     replace: "call === 'open' && shard.accepting",
     killers: [specs('shards/step-pauses')],
   },
+  {
+    name: 'give a shard schedules beside those of another one',
+    find: 'if (!this.schedules && row && !row.closed && (await rows.hasSchedules())) throw isNotFirst(this.name);',
+    replace: '',
+    killers: [specs('shards/shards')],
+  },
+  {
+    name: 'let a shard that refuses logins keep a process from starting',
+    find: 'return isOutage(error) && !concernsStatement(error);',
+    replace: 'return isOutage(error) && concernsStatement(error);',
+    killers: [specs('shards/shard-down')],
+  },
 ];

@@ -70,7 +70,7 @@ const EXPECTED_TYPES: Record<StatementName, string> = {
   requestCancel: 'reason text, id uuid',
   requestPause: 'id uuid',
   reserve:
-    'saga text, step text, key text, count integer, per double precision, attempts integer, ahead double precision, holder uuid',
+    'saga text, step text, key text, count integer, per double precision, attempts integer, ahead double precision, holder uuid, unused double precision[]',
   resumeStep: 'by text, reason text, saga text, step text, channel text',
   resumed: 'saga text, step text',
   schedules: '',

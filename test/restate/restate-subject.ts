@@ -1,0 +1,49 @@
+import type { StoreSubject } from '../contract/store-subject.contract.js';
+import type { WakeupMessage } from '../../libs/saga/src/engine/ports/wakeup.js';
+import { openRestate } from '../../libs/restate/src/restate-backend.js';
+import { RestateServer } from '../support/restate-server.js';
+import '../support/with-resolvers.mjs';
+
+const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
+
+/** A Restate server of its own. */
+export async function restateSubject(program: string): Promise<StoreSubject> {
+  const server = await RestateServer.start(program);
+  let passed = 0;
+  const { ingress, admin } = server;
+  const messages: WakeupMessage[] = [];
+  const backend = await openRestate(
+    { ingress, admin, port: 0 },
+    {
+      worker: 'worker-1',
+      patience: 20_000,
+      log: SILENT,
+      now: () => Date.now() + passed,
+      announced: (message) => messages.push(message),
+    },
+  );
+  const claim = backend.store.claim.bind(backend.store);
+  backend.store.claim = async (request) => {
+    // Sagas are offered, and locks handed over, by messages.
+    await server.settled();
+    return claim(request);
+  };
+  return {
+    ...backend,
+    pageBytes: 256 * 1024,
+    largestAnswerTo: async (work) => {
+      await work();
+      return 0;
+    },
+    messages,
+    outbox: async () => [],
+    advance: async (ms) => {
+      passed += ms;
+      await backend.offerAll();
+    },
+    close: async () => {
+      await backend.close();
+      await server.stop();
+    },
+  };
+}
