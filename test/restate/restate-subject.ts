@@ -6,8 +6,11 @@ import '../support/with-resolvers.mjs';
 
 const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 
-/** A Restate server of its own. */
-export async function restateSubject(program: string): Promise<StoreSubject> {
+/**
+ * A Restate server of its own.
+ * @param isAwaited a claim finds what was sent before it: sagas are offered, and locks handed over, by messages
+ */
+export async function restateSubject(program: string, isAwaited: boolean): Promise<StoreSubject> {
   const server = await RestateServer.start(program);
   let passed = 0;
   const { ingress, admin } = server;
@@ -22,12 +25,13 @@ export async function restateSubject(program: string): Promise<StoreSubject> {
       announced: (message) => messages.push(message),
     },
   );
-  const claim = backend.store.claim.bind(backend.store);
-  backend.store.claim = async (request) => {
-    // Sagas are offered, and locks handed over, by messages.
-    await server.settled();
-    return claim(request);
-  };
+  if (isAwaited) {
+    const claim = backend.store.claim.bind(backend.store);
+    backend.store.claim = async (request) => {
+      await server.settled();
+      return claim(request);
+    };
+  }
   return {
     ...backend,
     pageBytes: 256 * 1024,
