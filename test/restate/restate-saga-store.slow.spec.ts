@@ -10,5 +10,5 @@ const REFUSED: readonly Feature[] = [
 ];
 const program = restateProgram();
 
-if (program) describeSagaStore('RestateSagaStore', () => restateSubject(program, true), REFUSED);
+if (program) describeSagaStore('RestateSagaStore', () => restateSubject(program), REFUSED);
 else test.skip('There is no Restate server for this platform on npm', () => undefined);

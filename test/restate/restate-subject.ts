@@ -6,11 +6,8 @@ import '../support/with-resolvers.mjs';
 
 const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 
-/**
- * A Restate server of its own.
- * @param isAwaited a claim finds what was sent before it: sagas are offered, and locks handed over, by messages
- */
-export async function restateSubject(program: string, isAwaited: boolean): Promise<StoreSubject> {
+/** A Restate server of its own. A claim finds what was sent before it: sagas are offered, and locks handed over, by messages. */
+export async function restateSubject(program: string): Promise<StoreSubject> {
   const server = await RestateServer.start(program);
   let passed = 0;
   const { ingress, admin } = server;
@@ -25,13 +22,11 @@ export async function restateSubject(program: string, isAwaited: boolean): Promi
       announced: (message) => messages.push(message),
     },
   );
-  if (isAwaited) {
-    const claim = backend.store.claim.bind(backend.store);
-    backend.store.claim = async (request) => {
-      await server.settled();
-      return claim(request);
-    };
-  }
+  const claim = backend.store.claim.bind(backend.store);
+  backend.store.claim = async (request) => {
+    await server.settled();
+    return claim(request);
+  };
   return {
     ...backend,
     pageBytes: 256 * 1024,

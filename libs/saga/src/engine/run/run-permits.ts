@@ -38,9 +38,9 @@ export class RunPermits {
   ) {}
 
   /** Asks when these attempts may begin, each its step's limit. A step whose limit has no key for it fails. */
-  async ask(limited: readonly Action[], { steps }: SagaState): Promise<SagaEvent[]> {
+  async ask(limited: readonly Action[], state: SagaState): Promise<SagaEvent[]> {
     const events: SagaEvent[] = [];
-    for (const group of this.byLimit(limited, events)) events.push(...(await this.askOne(group, steps)));
+    for (const group of this.byLimit(limited, events)) events.push(...(await this.askOne(group, state)));
     return events;
   }
 
@@ -68,13 +68,12 @@ export class RunPermits {
     return keyReturned(keyFor(keyContext(this.contextOf(action))), 'rateLimit.key');
   }
 
-  private async askOne(
-    { node, key, actions }: LimitedActions,
-    steps: SagaState['steps'],
-  ): Promise<SagaEvent[]> {
-    // A step that begins has none any more, and neither has one that a lost worker may have begun.
-    const before = actions.map((action) => steps.get(action.key));
-    const passed = before.flatMap((step) => (step?.limitKey === key ? (step?.permit ?? []) : []));
+  private async askOne({ node, key, actions }: LimitedActions, state: SagaState): Promise<SagaEvent[]> {
+    const passed = actions.flatMap((action) => {
+      // A step that begins has no time any more, and neither has one that a lost worker may have begun.
+      const { permit, limitKey } = stepState(state, action.key);
+      return permit !== undefined && limitKey === key ? [permit] : [];
+    });
     const times = await this.reserve(node.rateLimit!, { step: node.name, key, passed }, actions.length);
     return actions.map(({ key: step }, n) => {
       return { type: 'rate-limit-granted', step, at: times[n]!, ...(key !== undefined && { key }) };
