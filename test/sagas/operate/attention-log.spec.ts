@@ -7,6 +7,7 @@ import {
   type StepContext,
 } from '../../../libs/saga/src/index.js';
 import { AesGcmCodec } from '../../../libs/saga/src/encryption.js';
+import { until } from '../../support/gate.js';
 import { TestApps } from '../../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
@@ -51,7 +52,12 @@ async function logging(options: SagaModuleOptions = {}) {
     warn: ignore,
     error: (line: unknown) => void errors.push(`${line as string}`),
   });
-  return { sagas, operations, errors };
+  /** The process that ran the saga logs once its checkpoint is answered: who waits for the saga may know earlier. */
+  const logged = async (count: number): Promise<string[]> => {
+    await until(() => errors.length >= count);
+    return errors;
+  };
+  return { sagas, operations, logged };
 }
 
 afterEach(() => {
@@ -60,9 +66,10 @@ afterEach(() => {
 
 describe('a saga that needs an operator is one error in the log, without telemetry', () => {
   test('with where, why and what to do, once for each time that it becomes stuck', async () => {
-    const { sagas, operations, errors } = await logging();
+    const { sagas, operations, logged } = await logging();
     const { id, outcome } = await sagas.start(Order, INPUT);
     expect((await outcome()).status).toBe('stuck');
+    const errors = await logged(1);
     expect(errors).toHaveLength(1);
     expect(errors[0]).toContain(
       `Saga ${id} (order@1) is stuck at 'reserve', while compensating: Error: card`,
@@ -71,12 +78,13 @@ describe('a saga that needs an operator is one error in the log, without telemet
       expect(errors[0]).toContain(`npx ${command}`);
     await operations.retry(id);
     await sagas.wait(id);
-    expect(errors).toHaveLength(2);
+    expect(await logged(2)).toHaveLength(2);
   });
 
   test('without what is redacted, and on one line', async () => {
-    const { sagas, errors } = await logging();
+    const { sagas, logged } = await logging();
     await (await sagas.start(Order, INPUT)).outcome();
+    const errors = await logged(1);
     expect(errors[0]).toContain(
       'card [redacted] of Ann\\u000d\\u000aERROR forged \\u001b[31mline. It needs an operator.',
     );
@@ -86,10 +94,10 @@ describe('a saga that needs an operator is one error in the log, without telemet
   });
 
   test('also of one that is suspended', async () => {
-    const { sagas, errors } = await logging();
+    const { sagas, logged } = await logging();
     const { id, outcome } = await sagas.start(Transfer, {});
     expect((await outcome()).status).toBe('suspended');
-    expect(errors).toEqual([
+    expect(await logged(1)).toEqual([
       expect.stringContaining(
         `Saga ${id} (transfer@1) is suspended at 'pay': Error (E_DOWN): terminal is down. It needs an operator.`,
       ),
@@ -98,8 +106,10 @@ describe('a saga that needs an operator is one error in the log, without telemet
 
   test('without the message of its error, if a codec keeps that unreadable in the database', async () => {
     const codec = new AesGcmCodec({ keys: { k1: Buffer.alloc(32, 1) }, current: 'k1' });
-    const { sagas, errors } = await logging({ codec });
+    const { sagas, logged } = await logging({ codec });
     await (await sagas.start(Transfer, {})).outcome();
-    expect(errors).toEqual([expect.stringContaining("is suspended at 'pay': Error (E_DOWN). It needs")]);
+    expect(await logged(1)).toEqual([
+      expect.stringContaining("is suspended at 'pay': Error (E_DOWN). It needs"),
+    ]);
   });
 });
