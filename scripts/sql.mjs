@@ -52,9 +52,9 @@ function blocksOf(file, text) {
   }));
 }
 
-/** Without the comments before a text and after it. A statement is sent without its semicolon. */
+/** Without lines of comments, which only readers of the files want. A statement is sent without its semicolon. */
 function withoutComments(text, kind) {
-  const bare = text.replace(/^(?:\s*--[^\n]*\n)*/, '').replace(/(?:\n--[^\n]*|\s)*$/, '');
+  const bare = text.replaceAll(/^\s*--.*$\n?/gm, '').trim();
   return kind === 'name' ? bare.replace(/;$/, '') : bare;
 }
 

@@ -208,14 +208,14 @@ BEGIN
   SELECT coalesce(array_agg(updated.id), '{}') INTO saved FROM updated;
 
   IF fresh THEN
-        INSERT INTO saga.step AS s (saga_id, name, :STATE_COLUMNS,
+    INSERT INTO saga.step AS s (saga_id, name, :STATE_COLUMNS,
       progress, started_at, updated_at)
     SELECT c.saga_id, c.name, :STATE_WRITTEN,
       c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
     FROM unnest(:STEP_GIVEN) AS c(:STEP_COLUMNS)
     WHERE cardinality(saved) = cardinality(w_id) OR c.saga_id = ANY(saved);
   ELSE
-        INSERT INTO saga.step AS s (saga_id, name, :STATE_COLUMNS,
+    INSERT INTO saga.step AS s (saga_id, name, :STATE_COLUMNS,
       progress, started_at, updated_at)
     SELECT c.saga_id, c.name, :STATE_WRITTEN,
       c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
@@ -274,14 +274,14 @@ BEGIN
   SELECT coalesce(array_agg(updated.id), '{}') INTO saved FROM updated;
 
   IF fresh THEN
-        INSERT INTO saga.step AS s (saga_id, name, :STATE_COLUMNS,
+    INSERT INTO saga.step AS s (saga_id, name, :STATE_COLUMNS,
       progress, started_at, updated_at)
     SELECT c.saga_id, c.name, :STATE_WRITTEN,
       c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
     FROM (SELECT :STEP_GIVEN_ONE WHERE c_saga_id IS NOT NULL) AS c
     WHERE cardinality(saved) = 1 OR c.saga_id = ANY(saved);
   ELSE
-        INSERT INTO saga.step AS s (saga_id, name, :STATE_COLUMNS,
+    INSERT INTO saga.step AS s (saga_id, name, :STATE_COLUMNS,
       progress, started_at, updated_at)
     SELECT c.saga_id, c.name, :STATE_WRITTEN,
       c.progress, now() - coalesce(c.elapsed, 0) * interval '1 millisecond', now()
@@ -306,7 +306,6 @@ SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   moment timestamptz := clock_timestamp();
-  -- Of each name that there is something to do for.
   limited record;
   slots record;
   fenced uuid[];
@@ -319,7 +318,6 @@ DECLARE
   keys text[];
   full_keys text[];
   per_key int;
-  -- What may be taken, in turns; the ranks of the same sagas in their order; and their names and keys.
   ids uuid[] := '{}';
   ranks timestamptz[] := '{}';
   names text[] := '{}';
@@ -327,7 +325,6 @@ DECLARE
   own_ids uuid[];
   own_ranks timestamptz[];
   own_turns text[];
-  -- What is known of the names so far, for the end.
   looked record;
   looked_at jsonb := '[]';
   given uuid[];
@@ -380,7 +377,6 @@ BEGIN
       SELECT coalesce(array_agg(r.key ORDER BY r.lap, r.key) FILTER (WHERE r.key <> ALL(full_keys) AND r.is_due), '{}'),
         CASE WHEN count(*) >= 1000 THEN (array_agg(r.key ORDER BY r.lap DESC, r.key DESC))[1] END
       INTO keys, next_key FROM (
-        -- The keys in turn. Lap 0: those after the key that was served last; lap 1: from the first key up to that one.
         WITH RECURSIVE ring(lap, key) AS (
           SELECT 0, slots.last_key
           UNION ALL
@@ -443,7 +439,7 @@ BEGIN
     SELECT i.id FROM saga.instance i WHERE i.id = ANY(ARRAY(SELECT id FROM due)) AND i.rank_at <= moment AND i.due_at <= moment
     FOR UPDATE SKIP LOCKED
   ), leased AS (
-    UPDATE saga.instance i SET     epoch = i.epoch + 1,
+    UPDATE saga.instance i SET epoch = i.epoch + 1,
     takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
     losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
     locked_by = $7,
@@ -472,7 +468,6 @@ BEGIN
       crowded boolean, last_key text, next_key text, held_keys text[], held_counts int[])
   LOOP
     given := ARRAY(SELECT c.id FROM unnest(ids, names) AS c(id, name) WHERE c.name = looked.name AND c.id = ANY(taken));
-    -- Those that were left have found no slot here, or no room.
     has_due_left := EXISTS (SELECT FROM unnest(looked.versions) AS v(version)
       CROSS JOIN LATERAL (SELECT FROM saga.instance i WHERE i.name = looked.name AND i.version = v.version AND i.rank_at <= moment AND i.due_at <= moment LIMIT 1) d);
     is_crowded := looked.crowded;
@@ -535,13 +530,11 @@ SET plan_cache_mode = force_generic_plan SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $function$
 DECLARE
   moment timestamptz := clock_timestamp();
-  -- Of each name that there is something to do for: its limit, its free places, and how many came free since.
   asked text[];
   limits int[];
   left_over int[] := '{}';
   came_free int[] := '{}';
   crowd boolean[] := '{}';
-  -- Names of which a saga is turned away.
   full_names text[];
   fenced uuid[];
   kept uuid[];
@@ -608,7 +601,7 @@ BEGIN
     ), due AS (
       SELECT * FROM candidates ORDER BY rank_at LIMIT $6
     ), leased AS (
-      UPDATE saga.instance i SET     epoch = i.epoch + 1,
+      UPDATE saga.instance i SET epoch = i.epoch + 1,
     takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
     losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
     locked_by = $7,
@@ -682,7 +675,7 @@ BEGIN
     RETURN;
   END IF;
   least_id := (SELECT u.id FROM unnest(due.ids) u(id) ORDER BY u.id LIMIT 1);
-  UPDATE saga.instance i SET     epoch = i.epoch + 1,
+  UPDATE saga.instance i SET epoch = i.epoch + 1,
     takeovers = least(i.takeovers + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
     losses = least(i.losses + CASE WHEN i.locked_by IS NULL THEN 0 ELSE 1 END, 32000),
     locked_by = $4,
@@ -699,7 +692,7 @@ BEGIN
     rank_at = now() + $5 * interval '1 millisecond'
   WHERE i.id = ANY(due.ids) AND i.id >= least_id;
   RETURN QUERY SELECT NULL::float8, NULL::float8, NULL::int, NULL::float8,
-    :STORED_FIELDS, coalesce(i.id = due.in_parts, false) AS "inParts",
+  :STORED_FIELDS, coalesce(i.id = due.in_parts, false) AS "inParts",
   CASE WHEN i.id = due.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
@@ -733,13 +726,13 @@ BEGIN
   END IF;
   IF $6 THEN
     SELECT array_agg(o.id ORDER BY o.finished_at, o.id), array_agg(o.finished_at ORDER BY o.finished_at, o.id)
-    INTO roots, times FROM (      SELECT i.id, i.finished_at FROM saga.instance i
+    INTO roots, times FROM (SELECT i.id, i.finished_at FROM saga.instance i
       WHERE i.name = $1 AND i.parent_id IS NULL AND i.finished_at < now() - $2 * interval '1 millisecond'
         AND (i.finished_at, i.id) > ($3, $4)
       ORDER BY i.finished_at, i.id LIMIT $5) o;
   ELSE
     SELECT array_agg(o.id ORDER BY o.finished_at, o.id), array_agg(o.finished_at ORDER BY o.finished_at, o.id)
-    INTO roots, times FROM (      SELECT i.id, i.finished_at FROM saga.instance i
+    INTO roots, times FROM (SELECT i.id, i.finished_at FROM saga.instance i
       WHERE i.name = $1 AND i.parent_id IS NULL AND i.finished_at < now() - $2 * interval '1 millisecond'
         AND (i.finished_at, i.id) > ($3, $4)
       ORDER BY i.finished_at, i.id LIMIT $5 FOR UPDATE SKIP LOCKED) o;
@@ -948,7 +941,7 @@ BEGIN
   kin := ARRAY(SELECT f.holder FROM saga.family_locks(own.parent_id) f);
   IF cardinality(kin) = 0 THEN RETURN NULL; END IF;
   WITH RECURSIVE reach AS (
-    SELECT s.id FROM (      SELECT h.id FROM saga.instance h
+    SELECT s.id FROM (SELECT h.id FROM saga.instance h
       WHERE h.name = own.name AND h.lock_key = own.lock_key AND h.lock_state = 'held'
       UNION ALL
       SELECT h.id FROM saga.instance h
@@ -957,7 +950,7 @@ BEGIN
     SELECT n.id FROM reach r CROSS JOIN LATERAL (
       SELECT c.id FROM saga.instance c WHERE c.parent_id = r.id AND c.status NOT IN ('compensated', 'aborted')
       UNION ALL
-      SELECT s.id FROM saga.instance w CROSS JOIN LATERAL (      SELECT h.id FROM saga.instance h
+      SELECT s.id FROM saga.instance w CROSS JOIN LATERAL (SELECT h.id FROM saga.instance h
       WHERE h.name = w.name AND h.lock_key = w.lock_key AND h.lock_state = 'held'
       UNION ALL
       SELECT h.id FROM saga.instance h
@@ -1149,13 +1142,11 @@ DECLARE
   gone record;
 BEGIN
   FOR gone IN
-    -- Not IS NOT NULL: a plan made while no saga was in the queue would read instance_lock_queue from end to end.
     UPDATE saga.instance i SET lock_state = NULL, locked_by = CASE WHEN i.status IN :ENDED_STATUSES THEN NULL ELSE i.locked_by END, due_at = CASE WHEN i.status IN :ENDED_STATUSES THEN NULL ELSE i.due_at END, rank_at = CASE WHEN i.status IN :ENDED_STATUSES THEN NULL ELSE i.rank_at END, takeovers = CASE WHEN i.status IN :ENDED_STATUSES THEN 0 ELSE i.takeovers END
     WHERE i.id = ANY($1) AND coalesce(i.lock_state, '') <> ''
       AND (i.status IN :ENDED_STATUSES
         OR (i.lock_state NOT IN ('held', 'inside') AND NOT (i.status = 'compensating' AND coalesce(i.failure ->> 'kind', '') = 'undone')
           AND (i.status NOT IN ('running', 'paused') OR i.cancel_requested_at IS NOT NULL)
-          -- What an operator has taken as done is undone under the lock. Not by NOT EXISTS, which may read all steps into a hash table.
           AND (SELECT true FROM saga.step s WHERE s.saga_id = i.id AND s.status = 'completed' LIMIT 1) IS NULL))
     RETURNING i.name, i.lock_key
   LOOP
@@ -1178,7 +1169,6 @@ DECLARE
 BEGIN
   PERFORM saga.lock_queues($3, $4);
   PERFORM saga.lock_families($1, $2);
-  -- One that is to be cancelled does not wait for a turn.
   PERFORM saga.lock_dequeue($1);
   FOR given IN
     SELECT i.id, i.name, i.lock_key, i.lock_position, i.lock_state, i.status, i.parent_id, i.starts_at,
@@ -1254,7 +1244,6 @@ DECLARE
   next float8;
   behind float8;
   passed float8;
-  -- Before this time none is free.
   free_from float8;
   has_gaps boolean;
   is_changed boolean := false;
@@ -1276,7 +1265,6 @@ BEGIN
   END LOOP;
   clock := extract(epoch FROM clock_timestamp()) * 1000;
   kept := stored.times;
-  -- None is before those that are not kept: the last one is \`per\` behind them, and is over.
   FOREACH passed IN ARRAY $9 LOOP
     IF stored.is_ahead THEN
       DELETE FROM saga.rate_time r WHERE r.saga = $1 AND r.step = $2 AND r.key = $3 AND r.at = passed AND r.number = (
@@ -1522,8 +1510,8 @@ SET plan_cache_mode = force_generic_plan AS $function$
 DECLARE
   started uuid[];
 BEGIN
-    IF fresh THEN
-    WITH i AS (    INSERT INTO saga.instance
+  IF fresh THEN
+    WITH i AS (INSERT INTO saga.instance
       (:STARTED_COLUMNS, status, epoch, locked_by, due_at, rank_at, deadline_at, lock_state, lock_position,
         lock_timeout, sla_at, starts_at)
     SELECT :STARTED_VALUES, 'running',
@@ -1546,7 +1534,7 @@ BEGIN
         ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
       END AS due_at) t  RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
   ELSE
-    WITH i AS (    INSERT INTO saga.instance
+    WITH i AS (INSERT INTO saga.instance
       (:STARTED_COLUMNS, status, epoch, locked_by, due_at, rank_at, deadline_at, lock_state, lock_position,
         lock_timeout, sla_at, starts_at)
     SELECT :STARTED_VALUES, 'running',
@@ -1582,8 +1570,8 @@ SET plan_cache_mode = force_generic_plan AS $function$
 DECLARE
   started uuid[];
 BEGIN
-    IF fresh THEN
-    WITH i AS (    INSERT INTO saga.instance
+  IF fresh THEN
+    WITH i AS (INSERT INTO saga.instance
       (:STARTED_COLUMNS, status, epoch, locked_by, due_at, rank_at, deadline_at, lock_state, lock_position,
         lock_timeout, sla_at, starts_at)
     SELECT :STARTED_VALUES, 'running',
@@ -1606,7 +1594,7 @@ BEGIN
         ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
       END AS due_at) t  RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
   ELSE
-    WITH i AS (    INSERT INTO saga.instance
+    WITH i AS (INSERT INTO saga.instance
       (:STARTED_COLUMNS, status, epoch, locked_by, due_at, rank_at, deadline_at, lock_state, lock_position,
         lock_timeout, sla_at, starts_at)
     SELECT :STARTED_VALUES, 'running',
@@ -1717,7 +1705,6 @@ BEGIN
     passed := waiter.number;
     slots := CASE WHEN $4 IS NULL THEN $5[1] ELSE $5[array_position($4, waiter.version)] END;
     CONTINUE WHEN slots IS NULL AND waiter.version IS NOT NULL;
-    -- Of versions with another count, some may still find one.
     EXIT WHEN used >= slots AND $4 IS NULL;
     CONTINUE WHEN used >= slots;
     IF waiter.is_own THEN
@@ -1734,7 +1721,6 @@ BEGIN
       DELETE FROM saga.step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = waiter.saga_id AND s.step_key = waiter.step_key;
     END IF;
   END LOOP;
-  -- A slot that is kept for one that was called goes to one before it that asks.
   FOR waiter IN
     SELECT s.step_key, s.number FROM saga.step_slot s
     WHERE s.saga = $1 AND s.step = $2 AND s.key = $3 AND s.saga_id = $6 AND s.step_key = ANY($7) AND s.state = 'waiting' ORDER BY s.number
@@ -1821,7 +1807,6 @@ BEGIN
   PERFORM saga.settle_slots($1, $2, $3);
   others := saga.promote_slots($1, $2, $3, NULL, ARRAY[$4], NULL, NULL);
   PERFORM saga.call_all(others.called, others.since);
-  -- The row of a key that is not in use. That of a limit without a key stays.
   IF $3 <> '' AND NOT EXISTS (SELECT FROM saga.step_slot s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3) THEN
     DELETE FROM saga.step_limit s WHERE s.saga = $1 AND s.step = $2 AND s.key = $3;
   END IF;
@@ -1981,7 +1966,6 @@ BEGIN
     IF FOUND THEN
       UPDATE saga.outbox o SET retry_at = NULL WHERE o.id = due.id;
     ELSIF due.attempts > 0 THEN
-      -- It failed before, and may again: the others wait until it is sent.
       UPDATE saga.outbox o SET held = false, retry_at = NULL WHERE o.id = due.id;
       changed := changed || due.lane;
     ELSE
@@ -2022,7 +2006,7 @@ BEGIN
     SELECT l.lane FROM (
       SELECT f.lane FROM (
         SELECT e.* FROM saga.outbox_lane e WHERE e.leased_until < now() ORDER BY e.served_at, e.lane OFFSET 0) f
-      WHERE EXISTS (SELECT FROM (SELECT   CASE WHEN f.leased_by IS NOT NULL OR f.read_from_start_at <= now() - interval '1 minute' THEN 0
+      WHERE EXISTS (SELECT FROM (SELECT CASE WHEN f.leased_by IS NOT NULL OR f.read_from_start_at <= now() - interval '1 minute' THEN 0
   WHEN f.read_to - f.safe_from <= 20000 THEN least(f.read_to, f.safe_from)
   ELSE least(f.read_to, (
     SELECT coalesce(max(m.seq), 0) FROM unnest(f.mark_xids, f.mark_seqs) AS m(xid, seq)
@@ -2049,7 +2033,7 @@ BEGIN
   RETURN QUERY
   WITH read AS MATERIALIZED (
     SELECT l.lane, l.place, l.after, o.*
-    FROM (SELECT f.lane, u.place, f.may_hold,   CASE WHEN f.leased_by IS NOT NULL OR f.read_from_start_at <= now() - interval '1 minute' THEN 0
+    FROM (SELECT f.lane, u.place, f.may_hold, CASE WHEN f.leased_by IS NOT NULL OR f.read_from_start_at <= now() - interval '1 minute' THEN 0
   WHEN f.read_to - f.safe_from <= 20000 THEN least(f.read_to, f.safe_from)
   ELSE least(f.read_to, (
     SELECT coalesce(max(m.seq), 0) FROM unnest(f.mark_xids, f.mark_seqs) AS m(xid, seq)
@@ -2087,7 +2071,7 @@ BEGIN
       served_at = now(),
       read_to = p.last,
       read_in = pg_current_snapshot(),
-      safe_from =   (SELECT coalesce(max(m.seq), 0) FROM unnest(l.mark_xids, l.mark_seqs) AS m(xid, seq)
+      safe_from = (SELECT coalesce(max(m.seq), 0) FROM unnest(l.mark_xids, l.mark_seqs) AS m(xid, seq)
     WHERE m.xid < pg_snapshot_xmin(pg_current_snapshot())),
       may_hold = l.may_hold AND (p.after > 0 OR EXISTS (SELECT FROM saga.outbox h WHERE h.held AND h.lane = p.lane OFFSET 0)),
       read_from_start_at = CASE WHEN p.after = 0 THEN now() ELSE l.read_from_start_at END
@@ -2154,13 +2138,13 @@ BEGIN
   UPDATE saga.outbox_lane l SET
     leased_by = NULL, leased_until = '-infinity', read_to = CASE WHEN w.rest THEN 0 ELSE l.read_to END,
     may_hold = l.may_hold OR $2 <> '{}' OR $6 <> '{}',
-      mark_xids =     CASE WHEN cardinality(l.mark_xids) < 2 * 6 THEN l.mark_xids ELSE (
+    mark_xids = CASE WHEN cardinality(l.mark_xids) < 2 * 6 THEN l.mark_xids ELSE (
       SELECT coalesce(array_agg(m.xid ORDER BY m.xid), '{}') FROM (
         SELECT u.xid, u.seq, lead(u.xid) OVER w AS next, row_number() OVER w AS place, count(*) OVER () AS size
         FROM unnest(l.mark_xids, l.mark_seqs) AS u(xid, seq) WINDOW w AS (ORDER BY u.xid)) m
       WHERE (m.next IS NULL OR m.next >= pg_snapshot_xmin(l.read_in))
         AND (m.place = 1 OR m.place > m.size - 6)) END || pg_current_xact_id(),
-  mark_seqs =     CASE WHEN cardinality(l.mark_xids) < 2 * 6 THEN l.mark_seqs ELSE (
+  mark_seqs = CASE WHEN cardinality(l.mark_xids) < 2 * 6 THEN l.mark_seqs ELSE (
       SELECT coalesce(array_agg(m.seq ORDER BY m.xid), '{}') FROM (
         SELECT u.xid, u.seq, lead(u.xid) OVER w AS next, row_number() OVER w AS place, count(*) OVER () AS size
         FROM unnest(l.mark_xids, l.mark_seqs) AS u(xid, seq) WINDOW w AS (ORDER BY u.xid)) m
@@ -2255,8 +2239,8 @@ BEGIN
       free := free || late;
     END IF;
   END IF;
-    IF fresh THEN
-    WITH i AS (    INSERT INTO saga.instance
+  IF fresh THEN
+    WITH i AS (INSERT INTO saga.instance
       (:STARTED_COLUMNS, status, epoch, locked_by, due_at, rank_at, deadline_at, lock_state, lock_position,
         lock_timeout, sla_at, starts_at)
     SELECT :STARTED_VALUES, 'running',
@@ -2279,7 +2263,7 @@ BEGIN
         ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
       END AS due_at) t WHERE w.correlation_id IS NULL OR w.id = ANY(free) RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
   ELSE
-    WITH i AS (    INSERT INTO saga.instance
+    WITH i AS (INSERT INTO saga.instance
       (:STARTED_COLUMNS, status, epoch, locked_by, due_at, rank_at, deadline_at, lock_state, lock_position,
         lock_timeout, sla_at, starts_at)
     SELECT :STARTED_VALUES, 'running',
@@ -2302,7 +2286,6 @@ BEGIN
         ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
       END AS due_at) t WHERE w.correlation_id IS NULL OR w.id = ANY(free) ON CONFLICT DO NOTHING RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
   END IF;
-  -- One whose id another saga has was not stored: then its correlation id is not taken either.
   IF wanted > 0 AND cardinality(free) > 0 THEN
     DELETE FROM saga.correlation c USING unnest(:START_GIVEN) AS w(:START_COLUMNS)
     WHERE c.correlation_id = w.correlation_id AND c.name = w.name AND c.saga_id = w.id AND w.id = ANY(free) AND NOT EXISTS (
@@ -2343,8 +2326,8 @@ BEGIN
       free := free || late;
     END IF;
   END IF;
-    IF fresh THEN
-    WITH i AS (    INSERT INTO saga.instance
+  IF fresh THEN
+    WITH i AS (INSERT INTO saga.instance
       (:STARTED_COLUMNS, status, epoch, locked_by, due_at, rank_at, deadline_at, lock_state, lock_position,
         lock_timeout, sla_at, starts_at)
     SELECT :STARTED_VALUES, 'running',
@@ -2367,7 +2350,7 @@ BEGIN
         ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
       END AS due_at) t WHERE w.correlation_id IS NULL OR w.id = ANY(free) RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
   ELSE
-    WITH i AS (    INSERT INTO saga.instance
+    WITH i AS (INSERT INTO saga.instance
       (:STARTED_COLUMNS, status, epoch, locked_by, due_at, rank_at, deadline_at, lock_state, lock_position,
         lock_timeout, sla_at, starts_at)
     SELECT :STARTED_VALUES, 'running',
@@ -2390,7 +2373,6 @@ BEGIN
         ELSE now() + coalesce(w.delay, 0) * interval '1 millisecond'
       END AS due_at) t WHERE w.correlation_id IS NULL OR w.id = ANY(free) ON CONFLICT DO NOTHING RETURNING instance.id) SELECT array_agg(i.id) INTO started FROM i;
   END IF;
-  -- One whose id another saga has was not stored: then its correlation id is not taken either.
   IF wanted > 0 AND cardinality(free) > 0 THEN
     DELETE FROM saga.correlation c USING (SELECT :START_GIVEN_ONE WHERE n_id IS NOT NULL) AS w
     WHERE c.correlation_id = w.correlation_id AND c.name = w.name AND c.saga_id = w.id AND w.id = ANY(free) AND NOT EXISTS (
@@ -2420,13 +2402,13 @@ BEGIN
   END IF;
   IF $6 THEN
     SELECT array_agg(o.id ORDER BY o.finished_at, o.id), array_agg(o.finished_at ORDER BY o.finished_at, o.id)
-    INTO roots, times FROM (      SELECT i.id, i.finished_at FROM saga.instance i
+    INTO roots, times FROM (SELECT i.id, i.finished_at FROM saga.instance i
       WHERE i.name = $1 AND i.parent_id IS NULL AND i.finished_at < now() - $2 * interval '1 millisecond'
         AND (i.finished_at, i.id) > ($3, $4)
       ORDER BY i.finished_at, i.id LIMIT $5) o;
   ELSE
     SELECT array_agg(o.id ORDER BY o.finished_at, o.id), array_agg(o.finished_at ORDER BY o.finished_at, o.id)
-    INTO roots, times FROM (      SELECT i.id, i.finished_at FROM saga.instance i
+    INTO roots, times FROM (SELECT i.id, i.finished_at FROM saga.instance i
       WHERE i.name = $1 AND i.parent_id IS NULL AND i.finished_at < now() - $2 * interval '1 millisecond'
         AND (i.finished_at, i.id) > ($3, $4)
       ORDER BY i.finished_at, i.id LIMIT $5 FOR UPDATE SKIP LOCKED) o;
@@ -2582,10 +2564,10 @@ DECLARE
   held uuid[];
   kept uuid[];
 BEGIN
-  IF NOT has_table_privilege(session_user, 'saga.instance', 'DELETE') THEN
+IF NOT has_table_privilege(session_user, 'saga.instance', 'DELETE') THEN
     RAISE insufficient_privilege USING MESSAGE = format('permission denied for table instance: role %s may not delete', session_user);
   END IF;
-  IF :IS_RAISED THEN
+IF :IS_RAISED THEN
     RAISE EXCEPTION 'partitions are dropped at READ COMMITTED only' USING ERRCODE = :NOT_READ_COMMITTED;
   END IF;
   IF $1 !~ '^([0-9]{8}|before)$' OR to_regclass(part) IS NULL OR NOT pg_try_advisory_xact_lock(1885434484, hashtext($q$:SCHEMA$q$)) THEN RETURN NULL; END IF;
@@ -2599,7 +2581,6 @@ BEGIN
   FOR it IN SELECT * FROM (VALUES :PARTITIONED) AS t(name, key, fillfactor) LOOP
     EXECUTE format('LOCK TABLE saga.%s_%s IN ACCESS EXCLUSIVE MODE', it.name, $1);
   END LOOP;
-  -- Some may have been undone, or retried, meanwhile.
   kept := saga.partition_keepers(part, $2, $3, $4, $5, $6 + 1, held);
   IF cardinality(kept) > $6 THEN RETURN -1; END IF;
   FOR it IN SELECT * FROM (VALUES :PARTITIONED) AS t(name, key, fillfactor) LOOP
@@ -2626,7 +2607,7 @@ DECLARE
   part regclass := to_regclass(format('saga.instance_%s', $1));
   ids uuid[];
 BEGIN
-  IF NOT has_table_privilege(session_user, 'saga.instance', 'DELETE') THEN
+IF NOT has_table_privilege(session_user, 'saga.instance', 'DELETE') THEN
     RAISE insufficient_privilege USING MESSAGE = format('permission denied for table instance: role %s may not delete', session_user);
   END IF;
   IF $1 !~ '^([0-9]{8}|before)$' OR part IS NULL OR EXISTS (SELECT FROM pg_inherits WHERE inhrelid = part) THEN RETURN NULL; END IF;
@@ -2695,7 +2676,7 @@ CROSS JOIN LATERAL (SELECT * FROM saga.instance h
 paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL saga.page(f.ids, $4::bigint) p)
 SELECT cardinality(paged.found) > cardinality(paged.ids) AS more, t.*
 FROM paged CROSS JOIN LATERAL (
-  SELECT w.place,   :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
+  SELECT w.place, :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
   CASE WHEN paged.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
@@ -2736,7 +2717,7 @@ CROSS JOIN LATERAL (SELECT * FROM saga.instance h
     due_at = now() + $4::float8 * interval '1 millisecond',
     rank_at = now() + $4::float8 * interval '1 millisecond'
   WHERE i.id = ANY((SELECT array_agg(held.id) FROM held)::uuid[])
-  RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested
+RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
 FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
@@ -2756,7 +2737,7 @@ FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
     rank_at = now() + $5::float8 * interval '1 millisecond',
     reports = coalesce(h.reports::json, i.reports)
   FROM held h WHERE i.id = h.id
-  RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested
+RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
 FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
@@ -2819,7 +2800,7 @@ FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
     folder: 'edit',
     parameters: ['pageBytes', 'id'],
     values: ['STORED_FIELDS', 'STEP_FIELDS_JSON', 'LOADED_OPERATIONS', 'AROUND_FIELDS'],
-    text: `SELECT   :STORED_FIELDS, coalesce(p.in_parts, false) AS "inParts",
+    text: `SELECT :STORED_FIELDS, coalesce(p.in_parts, false) AS "inParts",
   CASE WHEN p.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
@@ -2827,7 +2808,7 @@ FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
   CASE WHEN p.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
     FROM saga.signal g
     WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals, (extract(epoch FROM now()) * 1000)::float8 AS now,
-    CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN saga.lock_holder(i.name, i.lock_key) END AS "lockHolder",
+  CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN saga.lock_holder(i.name, i.lock_key) END AS "lockHolder",
   CASE WHEN i.due_at <= now() THEN saga.slots_taken(i.name, i.limit_key) END AS "slotsTaken",
   :LOADED_OPERATIONS AS operations, :AROUND_FIELDS
 FROM saga.instance i CROSS JOIN LATERAL saga.page(ARRAY[i.id], $1::bigint) p WHERE i.id = $2::uuid` as string,
@@ -3171,7 +3152,7 @@ WHERE id = ANY(ARRAY(
 paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL saga.page(f.ids, $2::bigint) p)
 SELECT cardinality(paged.found) > cardinality(paged.ids) AS more, t.*
 FROM paged CROSS JOIN LATERAL (
-  SELECT w.place,   :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
+  SELECT w.place, :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
   CASE WHEN paged.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
@@ -3192,7 +3173,7 @@ ORDER BY t.place` as string,
 paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL saga.page(f.ids, $2::bigint) p)
 SELECT cardinality(paged.found) > cardinality(paged.ids) AS more, t.*
 FROM paged CROSS JOIN LATERAL (
-  SELECT w.place,   :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
+  SELECT w.place, :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
   CASE WHEN paged.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
@@ -3223,14 +3204,14 @@ WHERE now.seen IS NULL OR now.seen IS DISTINCT FROM w.seen` as string,
 paged AS MATERIALIZED (SELECT f.ids AS found, p.ids, p.in_parts FROM found f CROSS JOIN LATERAL saga.page(f.ids, $2::bigint) p)
 SELECT cardinality(paged.found) > cardinality(paged.ids) AS more, t.*
 FROM paged CROSS JOIN LATERAL (
-  SELECT w.place,   :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
+  SELECT w.place, :STORED_FIELDS, coalesce(paged.in_parts, false) AS "inParts",
   CASE WHEN paged.in_parts THEN NULL ELSE (SELECT json_agg(json_build_object(
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
     FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
   CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
     FROM saga.signal g
-    WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals,   CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN saga.lock_holder(i.name, i.lock_key) END AS "lockHolder",
+    WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals, CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN saga.lock_holder(i.name, i.lock_key) END AS "lockHolder",
   CASE WHEN i.due_at <= now() THEN saga.slots_taken(i.name, i.limit_key) END AS "slotsTaken",
   :LOADED_OPERATIONS AS operations, :AROUND_FIELDS
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
