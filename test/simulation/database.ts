@@ -124,7 +124,7 @@ export class Database {
 
   async claim(request: ClaimRequest): Promise<Claim> {
     const claim = await this.store.claim(request);
-    for (const saga of claim.sagas) this.checker.claimed(saga, request);
+    this.checker.claimed(claim.sagas, request);
     for (const { id, deadlock } of claim.sagas) if (deadlock) void this.checkRefusal(id);
     return claim;
   }

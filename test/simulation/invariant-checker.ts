@@ -117,7 +117,17 @@ export class InvariantChecker {
     Object.assign(book, { epoch: 1, holder: lease.worker, leaseEnds: this.time.now + lease.duration });
   }
 
-  claimed(saga: StoredSaga, { lease, sagas }: ClaimRequest): void {
+  /** A claim takes sagas, in any order. A sub-saga among them enters the lock of its ancestor. */
+  claimed(sagas: readonly StoredSaga[], request: ClaimRequest): void {
+    const depthOf = (id: string): number => {
+      const parent = this.books.get(id)?.parent;
+      return parent === undefined ? 0 : 1 + depthOf(parent);
+    };
+    for (const saga of sagas.toSorted((one, other) => depthOf(one.id) - depthOf(other.id)))
+      this.claimedOne(saga, request);
+  }
+
+  private claimedOne(saga: StoredSaga, { lease, sagas }: ClaimRequest): void {
     const book = this.books.get(saga.id)!;
     this.note(() => `${lease.worker} claims ${saga.id}, epoch ${saga.epoch}, takeovers ${saga.takeovers}`);
     if (saga.epoch <= book.epoch)
