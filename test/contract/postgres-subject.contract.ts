@@ -69,7 +69,7 @@ export async function postgresSubject(
       );
   };
   return {
-    ...postgresBackend(sql, { schema: SCHEMA, codec: undefined }, PATIENCE, SILENT),
+    ...postgresBackend(sql, { schema: SCHEMA }, PATIENCE, SILENT),
     store: around(new PostgresSagaStore(sql, SCHEMA, { pageBytes: PAGE_BYTES })),
     pageBytes: PAGE_BYTES,
     largestAnswerTo: (work) => answers.largestAnswerTo(work),

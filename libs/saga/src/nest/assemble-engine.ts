@@ -6,6 +6,7 @@ import type { SagaDefinitions } from '../engine/ports/saga-definitions.js';
 import type { EngineOptions } from '../engine/engine-options.js';
 import { SagaEngine } from '../engine/saga-engine.js';
 import { SagaBindings } from '../engine/versions/saga-bindings.js';
+import { codedSagaStore } from '../store/coded/coded-saga-store.js';
 import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import type { ListSagas } from './calls/saga-filter.js';
 import type { EngineCalls } from '../shards/engine-calls.js';
@@ -57,13 +58,17 @@ export interface EngineSetup {
 
 const NO_POLLER = { start: () => undefined, stop: () => undefined };
 
-/** Makes an engine, with what the services use of it. Applications, shards, the command line and SagaTest get theirs here. */
+/**
+ * Makes an engine, with what the services use of it. Applications, shards, the command line and SagaTest get theirs here: what
+ * options ask for is kept on every backend.
+ */
 export function engineServices(
   backend: SagaBackend,
   setup: EngineSetup,
 ): ServiceParts & { readonly engine: SagaEngine; readonly cleanup: SagaCleanup } {
   const { registry, options, sagas = registry.all, runnable = sagas, definitions = registry, log } = setup;
-  const { store, wakeup } = backend;
+  const { wakeup } = backend;
+  const store = codedSagaStore(backend.store, options.codec);
   const bindings = new SagaBindings(sagas, (versions) => backend.graphs.stored(versions));
   const resolved = { ...options, ...setup.engine };
   const engine = new SagaEngine(store, wakeup, runnable, definitions, resolved, log, bindings);

@@ -1,6 +1,5 @@
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { SagaBackend } from '../engine/ports/saga-backend.js';
-import { codedSagaStore } from '../store/coded/coded-saga-store.js';
 import { PostgresCleanup } from '../store/postgres/cleanup/postgres-cleanup.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
 import { wakeupChannel } from '../store/postgres/connection/schema-name.js';
@@ -56,7 +55,7 @@ export async function preparedSql(
 /** Where the sagas of a database are. `patience`: how long (ms) PostgreSQL may take for an answer. */
 export function postgresBackend(
   sql: EngineSql,
-  { schema, codec }: Pick<ResolvedSagaOptions, 'schema' | 'codec'>,
+  { schema }: Pick<ResolvedSagaOptions, 'schema'>,
   patience: number,
   log: EngineLog,
 ): SagaBackend {
@@ -64,7 +63,7 @@ export function postgresBackend(
     sql.query('SELECT pg_notify($1, $2)', [channel, payload]);
   const [cleanup, index] = [new PostgresCleanup(sql, schema), new FinishedIndex(sql, schema)];
   return {
-    store: codedSagaStore(new PostgresSagaStore(sql, schema), codec),
+    store: new PostgresSagaStore(sql, schema),
     graphs: new PostgresGraphStore(sql, schema),
     wakeup: new ListenWakeup(sql.pool, wakeupChannel(schema), notify, log, patience),
     cleanup: {
