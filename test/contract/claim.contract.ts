@@ -292,6 +292,22 @@ export function describeClaims(subject: () => StoreSubject): void {
       expect((await claimed(store, name)).sagas).toMatchObject([{ takeovers: 1, losses: 1 }]);
     });
 
+    test('may be an object that knows its saga', async () => {
+      const { store } = subject();
+      const saga = await held(store);
+      class Run {
+        readonly saga = saga;
+        get id(): string {
+          return this.saga.id;
+        }
+        get epoch(): number {
+          return this.saga.epoch;
+        }
+      }
+      await store.giveBack([new Run()], WORKER, 0);
+      expect((await loaded(store, saga.id)).lockedBy).toBeUndefined();
+    });
+
     test('has to be the one that was taken: of others nothing changes', async () => {
       const { store } = subject();
       const saga = await held(store);

@@ -27,3 +27,13 @@ test('nothing is a value, too', () => {
   const text = textOf<undefined>();
   expect(text.deserialize(text.serialize(undefined))).toBeUndefined();
 });
+
+test('an object with accessors is refused: it would come back without them', () => {
+  class Run {
+    get id(): string {
+      return '1';
+    }
+  }
+  const text = textOf<{ readonly runs: readonly Run[] }>();
+  expect(() => text.serialize({ runs: [new Run()] })).toThrow('Run cannot be stored');
+});

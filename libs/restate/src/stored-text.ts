@@ -19,7 +19,21 @@ export function fromText(text: string): unknown {
 
 function toPlain(_key: string, value: unknown): unknown {
   if (value === undefined) return { [MAP]: null };
-  return isMap(value) ? { [MAP]: [...value] } : value;
+  if (isMap(value)) return { [MAP]: [...value] };
+  requireComplete(value);
+  return value;
+}
+
+/** What an object has by accessors of its class, such as `get id()`, would not come back. */
+function requireComplete(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  // The prototype of plain objects has none. Tests have a realm, with an `Object`, of their own.
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return;
+  const hasAccessors = Object.values(Object.getOwnPropertyDescriptors(prototype)).some(
+    (own) => own.get !== undefined,
+  );
+  if (hasAccessors) throw new TypeError(`${value.constructor.name} cannot be stored: it has accessors`);
 }
 
 /** The steps of a saga with items are a map of the engine's own. And tests have a realm, with a `Map`, of their own. */
