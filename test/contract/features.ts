@@ -2,6 +2,7 @@
 export type Feature =
   | 'transactions'
   | 'messages'
+  | 'an outbox of its own'
   | 'locks'
   | 'announcements of free slots'
   | 'turns of keys'

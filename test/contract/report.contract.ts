@@ -112,7 +112,7 @@ export function describeReports(subject: () => StoreSubject): void {
       expect((await store.stats()).overdue).toBe(before);
     });
 
-    testOf('messages')('is what is in the outbox, too', async () => {
+    testOf('an outbox of its own')('is what is in the outbox, too', async () => {
       const { store } = subject();
       const before = (await store.stats()).messages;
       const saga = await held(store);

@@ -318,10 +318,10 @@ export function describeSignals(subject: () => StoreSubject): void {
   });
 
   describeOf('messages')('what a checkpoint publishes', () => {
+    const key = uniqueName();
     const message = (payload: string) => ({
       id: randomUUID(),
-      topic: 'orders',
-      key: uniqueName(),
+      ...{ topic: 'orders', key },
       type: 'placed',
       payload: JSON.stringify(payload),
       headers: { tenant: 'a' },

@@ -4,6 +4,7 @@ import {
   Approval,
   type ApprovalDecision,
   type CompensationContext,
+  MessageRefusedError,
   Saga,
   SagaModule,
   type SagaModuleOptions,
@@ -15,6 +16,8 @@ import {
   SubSaga,
   WaitFor,
 } from '../../libs/saga/src/index.js';
+import { AesGcmCodec } from '../../libs/saga/src/encryption.js';
+import type { MessageTransport, RelayedMessage } from '../../libs/messaging/src/relay/message-transport.js';
 import { freePort } from '../../libs/cli/src/postgres/free-port.js';
 import { restateEngine } from '../../libs/restate/src/index.js';
 import { RestateServer, restateProgram } from '../support/restate-server.js';
@@ -146,8 +149,29 @@ class ScarceSaga {
 @Saga({ name: 'publishing' })
 class PublishingSaga {
   @Step()
-  tell(ctx: StepContext): void {
-    ctx.publish({ topic: 'orders', type: 'placed', payload: {} });
+  tell(ctx: StepContext<{ readonly card: string } | undefined>): void {
+    ctx.publish({ topic: 'orders', type: 'placed', payload: { card: ctx.input?.card } });
+    ctx.publish({ topic: 'orders', type: 'paid', payload: {} });
+  }
+  @Step()
+  ship(ctx: StepContext): void {
+    ctx.publish({ topic: 'orders', type: 'shipped', payload: {} });
+  }
+}
+
+/** A broker that is out of order, or refuses, for so many times. */
+class Broker implements MessageTransport {
+  readonly taken: RelayedMessage[] = [];
+  isClosed = false;
+
+  constructor(private failures: number) {}
+
+  async send(message: RelayedMessage): Promise<void> {
+    if ((this.failures -= 1) >= 0) throw new MessageRefusedError('no queue');
+    this.taken.push(message);
+  }
+  async close(): Promise<void> {
+    this.isClosed = true;
   }
 }
 
@@ -198,8 +222,14 @@ const ALL = [
   ScarceSaga,
 ];
 
-async function application(options: SagaModuleOptions = {}, sagas: Type[] = ALL, own = port) {
-  const engine = restateEngine({ ingress: server.ingress, admin: server.admin, port: own });
+async function application(
+  options: SagaModuleOptions = {},
+  sagas: Type[] = ALL,
+  own = port,
+  transport?: MessageTransport,
+) {
+  const { ingress, admin } = server;
+  const engine = restateEngine({ ingress, admin, port: own, ...(transport && { transport }) });
   @Module({ imports: [SagaModule.forRoot({ engine, ...options })], providers: sagas })
   class AppModule {}
   const nest = await NestFactory.createApplicationContext(AppModule, {
@@ -373,14 +403,53 @@ describeWhere('on Restate', () => {
       });
   });
 
-  test('a step that publishes a message fails, since no message would be sent', async () => {
+  test('what steps publish is sent in its order, however often the broker refuses it, and encoded until then', async () => {
+    const broker = new Broker(3);
+    const codec = new AesGcmCodec({ keys: { k1: Buffer.alloc(32, 1) }, current: 'k1' });
+    const { nest, sagas } = await application({ codec }, ALL, port, broker);
+    const { id, outcome } = await sagas.start(PublishingSaga, { card: '4711-0815-2342' });
+    expect(await outcome()).toMatchObject({ status: 'completed' });
+    const [stored] = await server.query(
+      `SELECT count(*) AS n FROM state WHERE value_utf8 LIKE '%4711-0815-2342%'`,
+    );
+    expect(stored).toEqual({ n: 0 });
+    await until(() => broker.taken.length === 3);
+    const [placed] = broker.taken;
+    expect(broker.taken.map(({ type }) => type)).toEqual(['placed', 'paid', 'shipped']);
+    expect(placed).toMatchObject({
+      ...{ topic: 'orders', key: id, payload: '{"card":"4711-0815-2342"}' },
+      headers: { 'saga-id': id, id: placed!.id, type: 'placed', key: id, traceparent: expect.any(String) },
+    });
+    await close(nest);
+    expect(broker.isClosed).toBe(true);
+  });
+
+  test('messages of a key wait for one that is refused, are counted, and go on in the next process', async () => {
+    const broker = new Broker(Infinity);
+    const first = await application({}, ALL, port, broker);
+    expect(await (await first.sagas.start(PublishingSaga, undefined)).outcome()).toMatchObject({
+      status: 'completed',
+    });
+    const { outbox } = await first.operations.stats();
+    expect(outbox).toMatchObject({ waiting: 3, oldest: expect.any(Date) });
+    await close(first.nest);
+    const next = new Broker(0);
+    const second = await application({}, ALL, port, next);
+    await until(() => next.taken.length === 3);
+    expect(next.taken.map(({ type }) => type)).toEqual(['placed', 'paid', 'shipped']);
+    await until(async () => (await second.operations.stats()).outbox.waiting === 0);
+  });
+
+  test('a step that publishes a message fails if there is no broker, since no message would be sent', async () => {
     const { sagas } = await application();
     const handle = await sagas.start(PublishingSaga, undefined);
     expect(await handle.outcome()).toMatchObject({
       status: 'compensated',
       failure: {
         step: 'tell',
-        error: { message: expect.stringContaining('ctx.publish() is not available') },
+        error: {
+          message: expect.stringContaining('ctx.publish() needs a broker; give restateEngine() a transport'),
+        },
       },
     });
   });

@@ -1,30 +1,40 @@
 import type { StoreSubject } from '../contract/store-subject.contract.js';
 import type { WakeupMessage } from '../../libs/saga/src/engine/ports/wakeup.js';
+import type { StoredMessage } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import { openRestate } from '../../libs/restate/src/restate-backend.js';
 import { RestateServer } from '../support/restate-server.js';
 import '../support/with-resolvers.mjs';
 
 const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
 
-/** A Restate server of its own. A claim finds what was sent before it: sagas are offered, and locks handed over, by messages. */
-export async function restateSubject(program: string): Promise<StoreSubject> {
+/**
+ * A Restate server of its own.
+ * @param isExact a claim finds what was sent before it: sagas are offered, and locks handed over, by messages. For one caller
+ * at a time: it waits until no other call is in progress
+ */
+export async function restateSubject(
+  program: string,
+  { isExact }: { readonly isExact: boolean },
+): Promise<StoreSubject> {
   const server = await RestateServer.start(program);
   let passed = 0;
   const { ingress, admin } = server;
   const messages: WakeupMessage[] = [];
+  const sent: StoredMessage[] = [];
   const backend = await openRestate(
-    { ingress, admin, port: 0 },
+    { ingress, admin, port: 0, transport: { send: async (message) => void sent.push(message) } },
     {
       worker: 'worker-1',
       patience: 20_000,
       log: SILENT,
+      relayed: (message) => message,
       now: () => Date.now() + passed,
       announced: (message) => messages.push(message),
     },
   );
   const claim = backend.store.claim.bind(backend.store);
   backend.store.claim = async (request) => {
-    await server.settled();
+    if (isExact) await server.settled();
     return claim(request);
   };
   return {
@@ -35,7 +45,10 @@ export async function restateSubject(program: string): Promise<StoreSubject> {
       return 0;
     },
     messages,
-    outbox: async () => [],
+    outbox: async () => {
+      await server.settled();
+      return sent;
+    },
     advance: async (ms) => {
       passed += ms;
       await backend.offerAll();

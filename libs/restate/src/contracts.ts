@@ -15,6 +15,7 @@ import type {
   StartResult,
   StepOfSaga,
   StoredGraph,
+  StoredMessage,
   StoredSchedule,
   StoredStepPause,
   SweptSaga,
@@ -266,6 +267,12 @@ export const SAGA_SLOTS = iface.object('DurableSagaSlots', {
   taken: sharedFor<{ readonly now: number }, number>(),
 });
 
+/** The messages of one topic and key, by `messageKey`. */
+export const MESSAGES = iface.object('DurableSagaMessages', {
+  /** Gives it to the broker, before those that come after it. */
+  send: exclusive<StoredMessage, void>(),
+});
+
 /** The pauses of all steps, under the key `all`. */
 export const PAUSES = iface.object('DurableSagaPauses', {
   change: exclusive<PauseCall, void>(),
@@ -279,6 +286,11 @@ export const PAUSES = iface.object('DurableSagaPauses', {
 /** The key of the sagas that rest for a pause. */
 export function pauseKey({ saga, step, paused }: StoredStepPause): string {
   return JSON.stringify([saga, step, paused.at]);
+}
+
+/** The key of MESSAGES. */
+export function messageKey({ topic, key }: StoredMessage): string {
+  return JSON.stringify([topic, key]);
 }
 
 /** The key of a CORRELATION. */

@@ -1,1 +1,2 @@
+export type { MessageTransport } from './message-object.js';
 export { restateEngine, type RestateEngineOptions } from './restate-engine.js';

@@ -4,6 +4,7 @@ import {
   type MemoryRow,
   MemorySagaStore,
   MemoryWakeupHub,
+  type StoredMessage,
   type StoredStepPause,
   type WakeupMessage,
 } from 'nestjs-durable-saga/internal/backend';
@@ -34,6 +35,8 @@ export interface Changed<T> {
   /** The saga that waits for this one, which has ended now. */
   readonly parent?: string;
   readonly messages: readonly WakeupMessage[];
+  /** What it has published. */
+  readonly published: readonly StoredMessage[];
 }
 
 /**
@@ -65,7 +68,8 @@ export async function changed<T>(
   await Promise.resolve();
   const [own, ...children] = store.all;
   const ends = before !== undefined && !isTerminal(before) && own && isTerminal(own.saga.state.status);
-  return { result, row: own, holder, children, parent: ends ? own.saga.parent?.id : undefined, messages };
+  const parent = ends ? own.saga.parent?.id : undefined;
+  return { result, row: own, holder, children, parent, messages, published: store.outbox };
 }
 
 /** When a worker should look at a saga. Undefined: never by itself. */

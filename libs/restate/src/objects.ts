@@ -30,6 +30,8 @@ import {
   HINTS,
   type KeptPauses,
   LOCK,
+  messageKey,
+  MESSAGES,
   PAUSES,
   pauseKey,
   type Register,
@@ -49,6 +51,7 @@ import {
 } from './kept-saga.js';
 import { limitObject } from './limit-object.js';
 import { circlesObject, lockedPart, lockObject } from './lock-object.js';
+import { messageObject, type SendMessage } from './message-object.js';
 import { OPTIONS } from './object-options.js';
 import { type Arrived, type LockAnswer, LockQuestion } from './own-lock.js';
 import { sagaSlotsObject } from './saga-slots-object.js';
@@ -85,8 +88,8 @@ export interface NewsTaken {
 /** Takes what is new. The same may come again, and may not be stored in the end. */
 export type TakeNews = (news: News) => NewsTaken;
 
-/** The objects that Restate calls in this process. */
-export function objectsOf(take: TakeNews) {
+/** The objects that Restate calls in this process. @param send gives a message to the broker */
+export function objectsOf(take: TakeNews, send: SendMessage) {
   const saga = implement(SAGA, {
     options: OPTIONS,
     handlers: {
@@ -291,7 +294,7 @@ export function objectsOf(take: TakeNews) {
   async function keep(
     ctx: ObjectContext,
     before: KeptSaga | undefined,
-    { row, holder, children, parent, messages }: Changed<unknown>,
+    { row, holder, children, parent, messages, published }: Changed<unknown>,
     { now, method, worker, slot }: Pick<Caller, 'now'> & Partial<ChangeCall>,
   ): Promise<void> {
     if (!row) return;
@@ -315,6 +318,7 @@ export function objectsOf(take: TakeNews) {
     await put(ctx, { row, revision, watchers, looksAt: before?.looksAt, slots }, now, hints);
     if (before?.slots !== undefined && !isLeased)
       ctx.sendClient(SAGA_SLOTS, before.slots).free({ id: ctx.key, now });
+    for (const message of published) ctx.sendClient(MESSAGES, messageKey(message)).send(message);
     // It finds that this one has ended. None of these calls another saga, so that no two wait for each other.
     if (parent !== undefined) await ctx.client(SAGA, parent).wake({ now });
   }
@@ -354,6 +358,7 @@ export function objectsOf(take: TakeNews) {
     limitObject(),
     lockObject(),
     circlesObject(),
+    messageObject(send),
     sagaSlotsObject(),
   ];
 }

@@ -11,6 +11,7 @@ import {
   type WakeupMessage,
 } from 'nestjs-durable-saga/internal/backend';
 import { newsOf } from './kept-saga.js';
+import { type MessageTransport, sendBy } from './message-object.js';
 import { objectsOf } from './objects.js';
 import { Offers } from './offers.js';
 import { RestateCalls } from './restate-calls.js';
@@ -22,13 +23,15 @@ import { RestateSagaStore } from './restate-saga-store.js';
 import { RestateWakeup } from './restate-wakeup.js';
 import { ANSWERS_WITHIN, untilAnswered } from './until-answered.js';
 
-export interface RestateAddresses {
+export interface RestateOptions {
   readonly ingress: string;
   readonly admin: string;
   /** The port at which Restate reaches this process. 0: any that is free. */
   readonly port: number;
   /** The address at which Restate reaches this process. Undefined: `http://localhost` and the port. */
   readonly address?: string;
+  /** Sends what sagas publish. */
+  readonly transport?: MessageTransport;
 }
 
 /** What tests give: a clock, and a function that sees every hint. */
@@ -48,8 +51,8 @@ const CALLS_END_WITHIN = 5_000;
 
 /** Serves the objects to Restate, registers them, and makes of them what an engine stands on. */
 export async function openRestate(
-  { ingress, admin, port, address }: RestateAddresses,
-  { worker, patience, log, now = Date.now, announced }: EngineProcess & TestSeams,
+  { ingress, admin, port, address, transport }: RestateOptions,
+  { worker, patience, log, relayed, now = Date.now, announced }: EngineProcess & TestSeams,
 ): Promise<RestateBackend> {
   if (typeof Promise.withResolvers !== 'function')
     throw new SagaConfigurationError(
@@ -62,13 +65,16 @@ export async function openRestate(
     announced?.(message);
     wakeup.receive(message);
   };
-  const services = objectsOf(({ due, overdue, hints }) => {
-    const again = offers.add({ due, overdue });
-    const own = hints.filter((hint) => hint.worker === worker).map(({ message }) => message);
-    const messages: WakeupMessage[] = due ? [{ type: 'due' }, ...own] : own;
-    messages.forEach(announce);
-    return { again, others: hints.filter((hint) => hint.worker !== worker) };
-  });
+  const services = objectsOf(
+    ({ due, overdue, hints }) => {
+      const again = offers.add({ due, overdue });
+      const own = hints.filter((hint) => hint.worker === worker).map(({ message }) => message);
+      const messages: WakeupMessage[] = due ? [{ type: 'due' }, ...own] : own;
+      messages.forEach(announce);
+      return { again, others: hints.filter((hint) => hint.worker !== worker) };
+    },
+    sendBy(transport, relayed),
+  );
   const server = await served(createEndpointHandler({ services, logger: loggerOf(log) }), port);
   const graphs = new RestateGraphStore(calls);
   const uri = address ?? `http://localhost:${server.port}`;
@@ -84,10 +90,19 @@ export async function openRestate(
     ...{
       graphs,
       wakeup,
-      store: new RestateSagaStore(calls, offers, graphs, new RestatePauses(calls, announce)),
+      store: new RestateSagaStore(
+        calls,
+        offers,
+        graphs,
+        new RestatePauses(calls, announce),
+        transport !== undefined,
+      ),
     },
     cleanup: new RestateCleanup(calls),
-    close: server.close,
+    close: async () => {
+      await server.close();
+      await transport?.close?.();
+    },
   };
 }
 

@@ -4,10 +4,18 @@ import {
   type MemoryRow,
   MemorySagaStore,
   requireStorable,
+  type StoreStats,
   type StoredStepPause,
   type StoreTarget,
 } from 'nestjs-durable-saga/internal/backend';
-import { type ChangeCall, type ChangeMethod, CORRELATION, correlationKey, SAGA } from './contracts.js';
+import {
+  type ChangeCall,
+  type ChangeMethod,
+  CORRELATION,
+  correlationKey,
+  MESSAGES,
+  SAGA,
+} from './contracts.js';
 import type { KeptSaga } from './kept-saga.js';
 import { AdminError } from './restate-errors.js';
 import { fromText } from './stored-text.js';
@@ -111,6 +119,16 @@ export class RestateCalls {
     const of = part === undefined ? '' : ` AND key = '${part}'`;
     const query = `SELECT DISTINCT service_key FROM state WHERE service_name = '${service}'${of} ORDER BY service_key`;
     return (await this.query<{ service_key: string }>(query)).map((row) => row.service_key);
+  }
+
+  /** The messages that are not sent yet. */
+  async unsent(): Promise<Pick<StoreStats, 'messages' | 'oldestMessage'>> {
+    const query =
+      `SELECT count(*) AS messages, min(created_at) AS oldest FROM sys_invocation ` +
+      `WHERE target_service_name = '${MESSAGES.name}' AND status <> 'completed'`;
+    const [row] = await this.query<{ messages: number; oldest: string | null }>(query);
+    const { messages, oldest } = row!;
+    return { messages, ...(oldest && { oldestMessage: Date.parse(oldest) }) };
   }
 
   /** Asks again while the server is not able to answer: after its start, for example, or while partitions move. */

@@ -1,4 +1,13 @@
+import {
+  kind,
+  optional,
+  type OptionTable,
+  readOptions,
+  required,
+  withDefault,
+} from 'nestjs-durable-saga/internal';
 import type { ExternalEngine, OwnEngine, SagaGraph } from 'nestjs-durable-saga/internal/backend';
+import type { MessageTransport } from './message-object.js';
 import { openRestate } from './restate-backend.js';
 
 /** Where Restate is, and where it reaches this process. */
@@ -14,23 +23,38 @@ export interface RestateEngineOptions {
    * Default: `http://localhost` with `port`.
    */
   readonly address?: string;
+  /**
+   * Sends what steps publish by `ctx.publish()`: a transport of `nestjs-durable-saga-messaging`, which is closed with the
+   * application. All processes need it. Default: none, and a step that publishes fails.
+   */
+  readonly transport?: MessageTransport;
 }
+
+const address = kind.checked<string>(isAddress, "give an address such as 'http://localhost:8080'");
+const transport = kind.checked<MessageTransport>(
+  (given) => typeof (given as MessageTransport | null)?.send === 'function',
+  'give a transport such as new ClientProxyTransport(client)',
+);
+const OPTIONS = {
+  ingress: required(address),
+  admin: required(address),
+  port: withDefault(kind.count(0, 65_535), 9080),
+  address: optional(address),
+  transport: optional(transport),
+} satisfies OptionTable<RestateEngineOptions>;
 
 /**
  * Keeps sagas in Restate instead of PostgreSQL: `SagaModule.forRoot({ engine: restateEngine({ … }) })`.
+ * @throws SagaValidationError that names all invalid options
  * @throws SagaConfigurationError at start-up if a saga has what Restate cannot keep, or on Node 20
  * @throws SagaUnavailableError at start-up if Restate cannot be reached within 30 s
  */
-export function restateEngine({
-  ingress,
-  admin,
-  port = 9080,
-  address,
-}: RestateEngineOptions): ExternalEngine {
+export function restateEngine(options: RestateEngineOptions): ExternalEngine {
+  const read = readOptions('restateEngine()', OPTIONS, options);
   const engine: OwnEngine = {
     name: 'Restate',
     refuses,
-    open: (process) => openRestate({ ingress, admin, port, address }, process),
+    open: (process) => openRestate(read, process),
   };
   return engine;
 }
@@ -40,4 +64,8 @@ function refuses(graph: SagaGraph): string[] {
     step.transactional ? `transactional in step '${step.name}'` : [],
   );
   return [...(graph.durability === 'relaxed' ? ["durability: 'relaxed'"] : []), ...ofSteps];
+}
+
+function isAddress(given: unknown): boolean {
+  return typeof given === 'string' && URL.canParse(given) && /^https?:$/.test(new URL(given).protocol);
 }

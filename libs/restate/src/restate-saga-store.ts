@@ -64,6 +64,8 @@ export class RestateSagaStore implements SagaStore {
     private readonly offers: Offers,
     private readonly graphs: RestateGraphStore,
     readonly pauses: RestatePauses,
+    /** Whether there is a broker. */
+    private readonly publishes: boolean,
   ) {}
 
   readonly stepSlots: StepSlotStore = {
@@ -105,9 +107,9 @@ export class RestateSagaStore implements SagaStore {
 
   async checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
     requireStorable(checkpoints, 'checkpoints');
-    if (checkpoints.some(({ messages = [] }) => messages.length > 0))
+    if (!this.publishes && checkpoints.some(({ messages = [] }) => messages.length > 0))
       throw new UnstorableError(
-        'ctx.publish() is not available on Restate; use the PostgreSQL engine for it',
+        'ctx.publish() needs a broker; give restateEngine() a transport, such as new ClientProxyTransport(client)',
       );
     return Promise.all(
       checkpoints.map((checkpoint) => this.first<CheckpointResult>(checkpoint.id, 'checkpoint', checkpoint)),
@@ -142,7 +144,10 @@ export class RestateSagaStore implements SagaStore {
     lease: Lease,
     delay: number,
   ): Promise<void> {
-    await Promise.all(leases.map((held) => this.calls.change(held.id, 'giveBack', [[held], lease, delay])));
+    // The engine gives runs, which are leases and much more.
+    await Promise.all(
+      leases.map(({ id, epoch }) => this.calls.change(id, 'giveBack', [[{ id, epoch }], lease, delay])),
+    );
   }
 
   reserve(limit: RateRequest, attempts: number): Promise<Reservation> {
@@ -212,8 +217,12 @@ export class RestateSagaStore implements SagaStore {
   }
 
   async stats(): Promise<StoreStats> {
-    const [rows, pauses] = await Promise.all([this.calls.scan(), this.pauses.stored()]);
-    return this.calls.storeOf(rows, pauses).stats();
+    const [rows, pauses, unsent] = await Promise.all([
+      this.calls.scan(),
+      this.pauses.stored(),
+      this.calls.unsent(),
+    ]);
+    return { ...(await this.calls.storeOf(rows, pauses).stats()), ...unsent };
   }
 
   async history(id: string, limit: number): Promise<HistoryRecord[]> {

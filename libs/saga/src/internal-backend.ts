@@ -3,7 +3,7 @@
  * For packages of this library in the same version. Not for applications: names here change without notice.
  */
 export type { SagaGraph } from './definition/graph/saga-graph.js';
-export type { Checkpoint, CheckpointResult } from './engine/ports/checkpoint.js';
+export type { Checkpoint, CheckpointResult, StoredMessage } from './engine/ports/checkpoint.js';
 export type { CleanedBatch, CleanupBatch, CleanupStore } from './engine/ports/cleanup-store.js';
 export type { EngineLog } from './engine/ports/engine-log.js';
 export type * from './engine/ports/graph-store.js';

@@ -52,7 +52,7 @@ export { NEEDS_ATTENTION, SAGA_STATUSES, type STATUS_GROUPS } from './definition
 export { awaitsDecision, isApproval } from './engine/operate/approvals.js';
 export { allowedCalls, type AllowedCall } from './engine/operate/call-rules.js';
 export { redactedInputPaths } from './engine/operate/keep-redacted.js';
-export { outgoingMessage, type OutgoingMessage } from './engine/payload/outgoing-message.js';
+export { outgoingMessage, type OutgoingMessage, relayedMessage } from './engine/payload/outgoing-message.js';
 export { decodePayload } from './engine/payload/payload.js';
 export { serializeError } from './engine/payload/serialize-error.js';
 export { LONGEST_KEY, isKey, isUuid } from './engine/payload/storable-key.js';

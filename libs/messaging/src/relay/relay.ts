@@ -4,6 +4,7 @@ import {
   type ResolvedRetryPolicy,
   type Timer,
   cut,
+  relayedMessage,
   repeated,
   retryDelay,
   systemClock,
@@ -233,7 +234,7 @@ export class Relay {
     const lease = this.leases.hold(taken.lanes, asked);
     const late = this.now + LONG_TURN;
     try {
-      const messages = taken.messages.map((message) => ({ ...message, headers: headersOf(message) }));
+      const messages = taken.messages.map(relayedMessage);
       const report = await sendInOrder(messages, {
         transport: this.transport,
         timeout: this.settings.sendTimeout,
@@ -364,9 +365,5 @@ export class Relay {
 }
 
 /** What a message goes with, its own included. */
-function headersOf({ id, type, key, headers }: TakenMessage): Record<string, string> {
-  return { ...headers, id, type, key };
-}
-
 const idOf = ({ id }: TakenMessage): string => id;
 const lineOf = ({ topic, key }: TakenMessage): string => `${topic}\0${key}`;

@@ -1,5 +1,6 @@
 import type { SagaGraph } from '../definition/graph/saga-graph.js';
 import * as kind from '../definition/options/kinds.js';
+import type { StoredMessage } from '../engine/ports/checkpoint.js';
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { SagaBackend } from '../engine/ports/saga-backend.js';
 import type { Report } from '../shared/diagnostic.js';
@@ -17,6 +18,11 @@ export interface EngineProcess {
   /** How long (ms) an answer may take. */
   readonly patience: number;
   readonly log: EngineLog;
+  /**
+   * Returns a message as a transport sends it.
+   * @throws SagaCodecError if this process cannot decode it
+   */
+  readonly relayed: (message: StoredMessage) => StoredMessage;
 }
 
 /** An engine other than PostgreSQL. A package of this library makes it. */

@@ -1,5 +1,8 @@
 import { sagaLabel } from '../definition/graph/saga-graph.js';
+import { relayedMessage } from '../engine/payload/outgoing-message.js';
 import { SagaConfigurationError } from '../errors.js';
+import { Coder } from '../store/coded/coder.js';
+import { convertMessage } from '../store/coded/private-fields.js';
 import { answerPatience, EngineRuntime, newWorkerId, type ProcessParts } from './engine-runtime.js';
 import type { OwnEngine } from './external-engine.js';
 import type { Running } from './running.js';
@@ -19,7 +22,11 @@ export async function externalProcess(engine: OwnEngine, shared: ProcessParts): 
         `remove 'engine' from the options of SagaModule: PostgreSQL keeps it.`,
     );
   const workerId = newWorkerId();
-  const backend = await engine.open({ worker: workerId, patience: answerPatience(options.lease), log });
+  const { decoding } = new Coder(options.codec);
+  const backend = await engine.open({
+    ...{ worker: workerId, patience: answerPatience(options.lease), log },
+    relayed: (message) => relayedMessage(convertMessage(message, decoding)),
+  });
   const setup = { workerId, closed: () => backend.close() };
   const process = await EngineRuntime.over(backend, shared, setup, (parts) => parts).catch(
     async (error: unknown) => {

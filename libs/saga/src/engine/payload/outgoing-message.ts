@@ -56,6 +56,12 @@ export function outgoingMessage(
   };
 }
 
+/** A stored message as transports send it: what receivers go by is in its headers, too. */
+export function relayedMessage<M extends OutgoingMessage & { readonly id: string }>(message: M): M {
+  const { id, type, key, headers } = message;
+  return { ...message, headers: { ...headers, id, type, key } };
+}
+
 type Given = { [K in (typeof PROPERTIES)[number]]?: unknown };
 
 function read(message: OutboxMessage, what: string): Given {

@@ -1,0 +1,9 @@
+import { describeWaits } from '../sagas/waits/each-wait.contract.js';
+import { restateProgram } from '../support/restate-server.js';
+import { restateSubject } from './restate-subject.js';
+
+const program = restateProgram();
+
+if (program)
+  describeWaits('on Restate', () => restateSubject(program, { isExact: false }), { isDatabase: false });
+else test.skip('each kind of wait on Restate: there is no server for this machine', () => {});
