@@ -63,6 +63,7 @@ export const GROUPS = [
       ['Admin', 'docs/packages/admin.md'],
       ['Declared', 'docs/packages/declared.md'],
       ['Command line', 'docs/packages/cli.md'],
+      ['Restate', 'docs/packages/restate.md'],
     ],
   ],
   [

@@ -1,7 +1,7 @@
 // A server of Restate, from npm's package for this system, with its data in a folder for temporary files.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,28 +28,51 @@ async function freePorts(count) {
   return ports;
 }
 
+/** A server of one node, or a cluster whose nodes have a copy of what is stored on another one. */
 export class RestateServer {
   #folder = mkdtempSync(join(tmpdir(), 'restate-bench-'));
-  #child;
+  #nodes;
   #admin;
 
-  async start() {
+  /** @param {number} nodes of the cluster */
+  async start(nodes = 1) {
     chmodSync(BINARY, 0o755);
-    const [node, ingress, admin] = await freePorts(3);
-    [this.ingress, this.#admin] = [ingress, admin].map((port) => `http://127.0.0.1:${port}`);
-    this.#child = spawn(BINARY, ['--no-logo'], {
-      cwd: this.#folder,
+    const ports = await freePorts(3 * nodes);
+    const addresses = ports.slice(0, nodes).map((port) => `http://127.0.0.1:${port}`);
+    const placeOf = (n) => ({ n, node: ports[n], ingress: ports[nodes + n], admin: ports[2 * nodes + n] });
+    this.#nodes = addresses.map((_, n) => this.#spawn(placeOf(n), addresses));
+    const first = placeOf(0);
+    [this.ingress, this.#admin] = [first.ingress, first.admin].map((port) => `http://127.0.0.1:${port}`);
+    process.once('exit', () => this.#end());
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  }
+
+  get admin() {
+    return this.#admin;
+  }
+
+  #spawn({ n, node, ingress, admin }, addresses) {
+    const folder = join(this.#folder, `n${n}`);
+    mkdirSync(folder);
+    return spawn(BINARY, ['--no-logo'], {
+      cwd: folder,
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {
         ...process.env,
-        ...{ RESTATE_BASE_DIR: this.#folder, RESTATE_NODE_NAME: 'bench', RESTATE_DISABLE_TELEMETRY: 'true' },
+        ...{ RESTATE_BASE_DIR: folder, RESTATE_NODE_NAME: `n${n}`, RESTATE_DISABLE_TELEMETRY: 'true' },
         ...{ RESTATE_LISTEN_MODE: 'tcp', RESTATE_BIND_IP: '127.0.0.1', RESTATE_BIND_PORT: String(node) },
         ...{ RESTATE_INGRESS__BIND_PORT: String(ingress), RESTATE_ADMIN__BIND_PORT: String(admin) },
         RESTATE_LOG_FILTER: 'error,octocrab=off',
+        ...(addresses.length > 1 && inCluster(n, node, addresses)),
       },
     });
-    process.once('exit', () => this.#end());
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  }
+
+  /** Waits until it answers. Its partitions have leaders then. */
+  async ready() {
+    const deadline = Date.now() + START;
+    const answers = () => this.query('SELECT service_key FROM state LIMIT 1').catch(() => undefined);
+    while (!(await answers()) && Date.now() < deadline) await sleep(100);
   }
 
   /** Makes the services of the endpoint known, as soon as the server accepts it. */
@@ -61,7 +84,7 @@ export class RestateServer {
         (error) => error,
       );
       if (!refused) return;
-      if (Date.now() > deadline || this.#child.exitCode !== null) throw refused;
+      if (Date.now() > deadline || this.#nodes.some(({ exitCode }) => exitCode !== null)) throw refused;
       await sleep(100);
     }
   }
@@ -83,17 +106,27 @@ export class RestateServer {
 
   /** Seconds of the processors so far; undefined where they cannot be seen. */
   cpu() {
-    return cpuOfProcess(this.#child.pid);
+    return this.#nodes.reduce((sum, { pid }) => sum + cpuOfProcess(pid), 0);
   }
 
   async stop() {
-    const ended = once(this.#child, 'exit');
+    const ended = this.#nodes.map((node) => once(node, 'exit'));
     this.#end();
-    await ended;
+    await Promise.all(ended);
   }
 
   #end() {
-    this.#child.kill('SIGKILL');
+    for (const node of this.#nodes) node.kill('SIGKILL');
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+function inCluster(n, node, addresses) {
+  return {
+    ...{ RESTATE_CLUSTER_NAME: 'bench', RESTATE_ADVERTISED_ADDRESS: `http://127.0.0.1:${node}` },
+    RESTATE_ROLES: '["http-ingress","admin","worker","log-server","metadata-server"]',
+    ...{ RESTATE_AUTO_PROVISION: String(n === 0), RESTATE_DEFAULT_REPLICATION: '2' },
+    RESTATE_METADATA_CLIENT__TYPE: 'replicated',
+    RESTATE_METADATA_CLIENT__ADDRESSES: JSON.stringify(addresses),
+  };
 }

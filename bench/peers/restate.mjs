@@ -1,6 +1,7 @@
 // Restate: a server of its own, with its own store, and a handler of three no-op ctx.run calls whose compensations a catch runs
 // in reverse. Durability: its log is a RocksDB with a write-ahead log, which the server syncs (fdatasync) for each batch before
 // it acknowledges an entry, as `log-server.rocksdb-disable-wal-fsync` is false by default. All options are the defaults.
+// --nodes=3: a cluster in which each entry is on two nodes
 // --variant=call (default): a call in flight until its result; --conc calls at once. send: one-way calls
 import { createServer } from 'node:http2';
 import { args, main, pkgVersion, skip, tracker, windowed } from './lib.mjs';
@@ -48,13 +49,13 @@ const adapter = {
   engine: 'restate',
   version,
   variant,
-  settings: { SDK: pkgVersion('@restatedev/restate-sdk'), window },
+  settings: { SDK: pkgVersion('@restatedev/restate-sdk'), window, ...(args.nodes && { nodes: args.nodes }) },
   ownStore: true,
   serverCpu: () => server.cpu(),
   async install() {},
   async start() {
     await new Promise((resolve) => endpoint.listen(0, '127.0.0.1', resolve));
-    await server.start();
+    await server.start(args.nodes);
     await server.register(`http://127.0.0.1:${endpoint.address().port}`);
     ingress = clients.connect({ url: server.ingress });
   },

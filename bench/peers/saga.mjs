@@ -4,45 +4,23 @@
 // --defaults: SagaModule.forRoot() and TypeOrmModule without options. Otherwise:
 // --pool connections, --conc sagas advanced at once, --window starts in flight,
 // --await=outcome (default): a start is in flight until its saga is finished; start: until it is stored
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Saga, SagaModule, SagaService, Step } from 'nestjs-durable-saga';
-import { args, copyFinished, main, tracker, windowed } from './lib.mjs';
+import { SagaModule, SagaService } from 'nestjs-durable-saga';
+import { BenchSaga, version } from './bench-saga.mjs';
+import { args, copyFinished, main, windowed } from './lib.mjs';
 
 const pool = args.pool ?? 10;
 const conc = args.conc ?? 1000;
 const window = args.window ?? 1000;
 const awaited = args.await ?? 'outcome';
 
-class BenchSaga {
-  async s1() {
-    return 1;
-  }
-  async s2() {
-    return 1;
-  }
-  async s3(ctx) {
-    const { i } = ctx.input;
-    queueMicrotask(() => tracker.done(i));
-    return 1;
-  }
-}
-// What the compiler makes of @Step() and @Saga().
-for (const name of ['s1', 's2', 's3']) {
-  Step()(BenchSaga.prototype, name, Object.getOwnPropertyDescriptor(BenchSaga.prototype, name));
-}
-Saga()(BenchSaga);
-
 let app;
 let sagas;
 const adapter = {
   engine: 'saga',
-  version: JSON.parse(
-    readFileSync(createRequire(import.meta.url).resolve('nestjs-durable-saga/package.json')),
-  ).version,
+  version,
   variant: awaited,
   settings: args.defaults ? { window } : { pool, conc, window },
   async install() {},

@@ -1,0 +1,74 @@
+// nestjs-durable-saga on a Restate server, which is a server of its own with its own store: the application of saga.mjs with
+// restateEngine(). Durability: as in restate.mjs.
+// --conc sagas advanced at once, --window starts in flight until their sagas are finished, --nodes=3: a cluster
+import './node-20.mjs';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { SagaModule, SagaService } from 'nestjs-durable-saga';
+import { restateEngine } from 'nestjs-durable-saga-restate';
+import { BenchSaga, version } from './bench-saga.mjs';
+import { args, main, skip, windowed } from './lib.mjs';
+import { RestateServer, serverPackage } from './restate-server.mjs';
+
+const conc = args.conc ?? 300;
+const window = args.window ?? 300;
+const nodes = args.nodes ?? 1;
+
+if (!serverPackage())
+  skip(
+    'saga-on-restate',
+    'outcome',
+    `no package of its server is installed for ${process.platform} ${process.arch}`,
+  );
+
+const server = new RestateServer();
+let app;
+let sagas;
+
+const COMPLETED = '"status":"completed"';
+/** A row of a saga that is completed says so of itself, and of each of its steps. */
+const FINISHED =
+  `SELECT count(*) AS sagas, sum(char_length(value_utf8) - char_length(replace(value_utf8, '${COMPLETED}', ''))) AS chars ` +
+  `FROM state WHERE service_name = 'DurableSaga' AND key = 'saga' AND value_utf8 LIKE '%"state":{${COMPLETED}%'`;
+
+await main({
+  engine: 'saga-on-restate',
+  version,
+  variant: 'outcome',
+  settings: { conc, window, ...(nodes > 1 && { nodes }) },
+  ownStore: true,
+  serverCpu: () => server.cpu(),
+  async install() {},
+  async start() {
+    await server.start(nodes);
+    await server.ready();
+    const { ingress, admin } = server;
+    const engine = restateEngine({ ingress, admin, port: 0 });
+    class AppModule {}
+    Module({
+      imports: [SagaModule.forRoot({ engine, worker: { concurrency: conc } })],
+      providers: [BenchSaga],
+    })(AppModule);
+    app = await NestFactory.createApplicationContext(AppModule, { logger: ['warn', 'error'] });
+    sagas = app.get(SagaService);
+  },
+  submit: (from, n) =>
+    windowed(from, n, window, async (i) => {
+      const handle = await sagas.start(BenchSaga, { i });
+      await handle.outcome();
+    }),
+  allDone: async () => true, // Each start was awaited until its saga was finished, as it is stored.
+  async finished() {
+    const [{ sagas: completed, chars }] = await server.query(FINISHED);
+    return { sagas: completed, steps: chars / COMPLETED.length - completed };
+  },
+  startOne: async (i) => (await sagas.start(BenchSaga, { i })).id,
+  isDone: async (id) => (await sagas.get(id)).status === 'completed',
+  async stop() {
+    await app.close();
+    await server.stop();
+  },
+  preload() {
+    throw new Error('not measured');
+  },
+});
