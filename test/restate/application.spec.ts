@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
@@ -19,7 +22,7 @@ import {
 import { AesGcmCodec } from '../../libs/saga/src/encryption.js';
 import type { MessageTransport, RelayedMessage } from '../../libs/messaging/src/relay/message-transport.js';
 import { freePort } from '../../libs/cli/src/postgres/free-port.js';
-import { restateEngine } from '../../libs/restate/src/index.js';
+import { restateEngine, type RestateEngineOptions } from '../../libs/restate/src/index.js';
 import { RestateServer, restateProgram } from '../support/restate-server.js';
 import { Gate, pause, until } from '../support/gate.js';
 import '../support/with-resolvers.mjs';
@@ -226,10 +229,10 @@ async function application(
   options: SagaModuleOptions = {},
   sagas: Type[] = ALL,
   own = port,
-  transport?: MessageTransport,
+  given: Partial<RestateEngineOptions> = {},
 ) {
   const { ingress, admin } = server;
-  const engine = restateEngine({ ingress, admin, port: own, ...(transport && { transport }) });
+  const engine = restateEngine({ ingress, admin, port: own, ...given });
   @Module({ imports: [SagaModule.forRoot({ engine, ...options })], providers: sagas })
   class AppModule {}
   const nest = await NestFactory.createApplicationContext(AppModule, {
@@ -406,7 +409,7 @@ describeWhere('on Restate', () => {
   test('what steps publish is sent in its order, however often the broker refuses it, and encoded until then', async () => {
     const broker = new Broker(3);
     const codec = new AesGcmCodec({ keys: { k1: Buffer.alloc(32, 1) }, current: 'k1' });
-    const { nest, sagas } = await application({ codec }, ALL, port, broker);
+    const { nest, sagas } = await application({ codec }, ALL, port, { transport: broker });
     const { id, outcome } = await sagas.start(PublishingSaga, { card: '4711-0815-2342' });
     expect(await outcome()).toMatchObject({ status: 'completed' });
     const [stored] = await server.query(
@@ -426,7 +429,7 @@ describeWhere('on Restate', () => {
 
   test('messages of a key wait for one that is refused, are counted, and go on in the next process', async () => {
     const broker = new Broker(Infinity);
-    const first = await application({}, ALL, port, broker);
+    const first = await application({}, ALL, port, { transport: broker });
     expect(await (await first.sagas.start(PublishingSaga, undefined)).outcome()).toMatchObject({
       status: 'completed',
     });
@@ -434,7 +437,7 @@ describeWhere('on Restate', () => {
     expect(outbox).toMatchObject({ waiting: 3, oldest: expect.any(Date) });
     await close(first.nest);
     const next = new Broker(0);
-    const second = await application({}, ALL, port, next);
+    const second = await application({}, ALL, port, { transport: next });
     await until(() => next.taken.length === 3);
     expect(next.taken.map(({ type }) => type)).toEqual(['placed', 'paid', 'shipped']);
     await until(async () => (await second.operations.stats()).outbox.waiting === 0);
@@ -499,6 +502,31 @@ describeWhere('on Restate', () => {
       expect(both.map(({ status }) => status).toSorted()).toEqual(['compensated', 'completed']);
       expect(both.find(({ status }) => status === 'compensated')!.failure?.error?.message).toMatch(/lock/);
     }
+  });
+
+  test('an application starts, although Restate does not answer what it asks first', async () => {
+    let queries = 0;
+    const proxy = createServer((request, response) => {
+      // It may have no leader for the partition yet.
+      if (request.url === '/query' && (queries += 1) === 1) return;
+      const { url = '', method = 'GET', headers } = request;
+      void text(request).then(async (body) => {
+        const answer = await fetch(new URL(url, server.admin), {
+          method,
+          headers: { 'content-type': 'application/json', accept: headers.accept ?? '*/*' },
+          ...(body && { body }),
+        });
+        response.writeHead(answer.status).end(await answer.text());
+      });
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, resolve));
+    const admin = `http://localhost:${(proxy.address() as AddressInfo).port}`;
+    const { nest, sagas } = await application({ worker: { lease: '3s' } }, ALL, port, { admin });
+    expect(await (await sagas.start(OrderSaga, { n: 30 })).outcome()).toMatchObject({ status: 'completed' });
+    await close(nest);
+    proxy.close();
+    proxy.closeAllConnections();
+    expect(queries).toBeGreaterThan(1);
   });
 
   test('what Restate cannot keep is refused at start-up, by name', async () => {

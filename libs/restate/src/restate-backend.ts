@@ -15,7 +15,7 @@ import { type MessageTransport, sendBy } from './message-object.js';
 import { objectsOf } from './objects.js';
 import { Offers } from './offers.js';
 import { RestateCalls } from './restate-calls.js';
-import { AdminError } from './restate-errors.js';
+import { AdminError, isOutage } from './restate-errors.js';
 import { RestateCleanup } from './restate-cleanup.js';
 import { RestateGraphStore } from './restate-graph-store.js';
 import { RestatePauses } from './restate-pauses.js';
@@ -99,6 +99,7 @@ export async function openRestate(
       ),
     },
     cleanup: new RestateCleanup(calls),
+    starting: (work) => untilAnswered('Restate does not answer', work, isOutage),
     close: async () => {
       await server.close();
       await transport?.close?.();

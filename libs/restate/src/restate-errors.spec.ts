@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { HttpCallError } from '@restatedev/restate-sdk-clients';
-import { SagaUnavailableError, UnstorableError } from 'nestjs-durable-saga/internal/backend';
+import { UnstorableError } from 'nestjs-durable-saga/internal/backend';
 import { AdminError, isOutage, isTransient, refusesData } from './restate-errors.js';
 
 const httpError = (status: number) => new HttpCallError(status, 'no', `answered ${status}`);
@@ -51,11 +51,6 @@ describe('an error of a call of Restate', () => {
 
   test.each([400, 413, 422])('with status %i refuses what was given', (status) => {
     expect([isOutage(httpError(status)), refusesData(httpError(status))]).toEqual([false, true]);
-  });
-
-  test('that has come of no answer for long is an outage', () => {
-    const error = new SagaUnavailableError('Restate does not tell which graphs it keeps');
-    expect([isOutage(error), isTransient(error), refusesData(error)]).toEqual([true, true, false]);
   });
 
   test('that is none of them is no outage: of a program, or of a value that cannot be stored', () => {

@@ -39,9 +39,5 @@ function statusOf(error: unknown): number | undefined {
 /** By name, since they may come from another realm. Errors of `fetch` have a cause; those of a program have none. */
 function isOfNetwork(error: unknown): boolean {
   const { name, cause } = (error ?? {}) as { readonly name?: unknown; readonly cause?: unknown };
-  return (
-    name === 'TimeoutError' ||
-    name === 'SagaUnavailableError' ||
-    (name === 'TypeError' && cause !== undefined)
-  );
+  return name === 'TimeoutError' || (name === 'TypeError' && cause !== undefined);
 }

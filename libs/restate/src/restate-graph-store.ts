@@ -13,7 +13,6 @@ import {
 } from 'nestjs-durable-saga/internal/backend';
 import { ALL, GRAPHS, type Register, SAGA } from './contracts.js';
 import type { RestateCalls } from './restate-calls.js';
-import { untilAnswered } from './until-answered.js';
 
 /**
  * Stores all graphs in one object, by the rules of the store in memory. A change is made on a copy, and repeated if the object
@@ -73,10 +72,8 @@ export class RestateGraphStore implements GraphStore {
   }
 
   private read(): Promise<Register<MemoryGraphs> | undefined> {
-    const { calls } = this;
-    return untilAnswered('Restate does not tell which graphs it keeps', () =>
-      calls.options.ingress.client(GRAPHS, ALL).read(calls.opts),
-    );
+    const { options, opts } = this.calls;
+    return options.ingress.client(GRAPHS, ALL).read(opts);
   }
 
   private copyOf(kept: Register<MemoryGraphs> | undefined, rows: readonly MemoryRow[]): MemoryGraphStore {

@@ -6,13 +6,21 @@ import { SagaUnavailableError } from 'nestjs-durable-saga/internal/backend';
 export const ANSWERS_WITHIN = 30_000;
 const AGAIN_AFTER = 250;
 
-/** @throws SagaUnavailableError with this problem */
-export async function untilAnswered<T>(problem: string, ask: () => Promise<T>): Promise<T> {
+/**
+ * @param isWaitedFor the errors after which it is asked again
+ * @throws SagaUnavailableError with this problem
+ */
+export async function untilAnswered<T>(
+  problem: string,
+  ask: () => Promise<T>,
+  isWaitedFor: (error: unknown) => boolean = () => true,
+): Promise<T> {
   const until = performance.now() + ANSWERS_WITHIN;
   for (;;) {
     try {
       return await ask();
     } catch (error) {
+      if (!isWaitedFor(error)) throw error;
       const { message, cause } = error as Error;
       const reason = cause === undefined ? message : format('%s: %s', message, cause);
       if (performance.now() > until) throw new SagaUnavailableError(`${problem}: ${reason}`);

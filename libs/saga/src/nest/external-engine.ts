@@ -7,6 +7,8 @@ import type { Report } from '../shared/diagnostic.js';
 
 /** A backend that is connected. */
 export interface OpenBackend extends SagaBackend {
+  /** Repeats work of the start-up as long as it meets an outage, within bounds. */
+  starting<T>(work: () => Promise<T>): Promise<T>;
   /** Ends its connections. */
   close(): Promise<void>;
 }

@@ -28,12 +28,11 @@ export async function externalProcess(engine: OwnEngine, shared: ProcessParts): 
     relayed: (message) => relayedMessage(convertMessage(message, decoding)),
   });
   const setup = { workerId, closed: () => backend.close() };
-  const process = await EngineRuntime.over(backend, shared, setup, (parts) => parts).catch(
-    async (error: unknown) => {
-      await backend.close();
-      throw error;
-    },
-  );
+  const over = () => EngineRuntime.over(backend, shared, setup, (parts) => parts);
+  const process = await backend.starting(over).catch(async (error: unknown) => {
+    await backend.close();
+    throw error;
+  });
   return {
     ...{ ...process.parts, process },
     rates: async () => {
