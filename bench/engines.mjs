@@ -14,10 +14,23 @@ const PEERS = [
   { name: 'graphile-worker', file: 'graphile-worker.mjs', flags: [], n: 2_000 },
   // Its server is its own, beside PostgreSQL, which is idle meanwhile.
   { name: 'restate', file: 'restate.mjs', flags: [], n: 3_000, warm: 1_000 },
+  { name: 'saga-on-restate', file: 'saga-on-restate.mjs', flags: [], n: 1_000, warm: 300, slow: true },
   { name: 'openworkflow', file: 'openworkflow.mjs', flags: [], n: 2_000, slow: true },
   { name: 'pg-workflows', file: 'pg-workflows.mjs', flags: [], n: 1_000, slow: true },
 ];
-const ALL = [...ENGINES, ...PEERS];
+/** Only by their names: three nodes on one machine say what a cluster costs, and not what it gives. */
+const CLUSTERS = [
+  { name: 'restate-3', file: 'restate.mjs', flags: ['--nodes=3'], n: 1_500, warm: 500 },
+  {
+    name: 'saga-on-restate-3',
+    file: 'saga-on-restate.mjs',
+    flags: ['--nodes=3'],
+    n: 500,
+    warm: 200,
+    slow: true,
+  },
+];
+const ALL = [...ENGINES, ...PEERS, ...CLUSTERS];
 
 /**
  * Those that are wanted: by names with commas between, or all, or all but the peers.
@@ -31,7 +44,11 @@ export function enginesOf(names, peers, own) {
     const all = ALL.map(({ name }) => name).join(', ');
     throw new Error(`--only=${unknown.join(',')}: give some of ${all}`);
   }
-  const chosen = wanted ? ALL.filter(({ name }) => wanted.includes(name)) : peers ? ALL : ENGINES;
+  const chosen = wanted
+    ? ALL.filter(({ name }) => wanted.includes(name))
+    : peers
+      ? [...ENGINES, ...PEERS]
+      : ENGINES;
   return chosen.map((engine) => (engine.name === 'saga' ? { ...engine, flags: own } : engine));
 }
 

@@ -48,8 +48,8 @@ let ingress;
 const adapter = {
   engine: 'restate',
   version,
-  variant,
-  settings: { SDK: pkgVersion('@restatedev/restate-sdk'), window, ...(args.nodes && { nodes: args.nodes }) },
+  variant: args.nodes ? `${args.nodes} nodes` : variant,
+  settings: { SDK: pkgVersion('@restatedev/restate-sdk'), window },
   ownStore: true,
   serverCpu: () => server.cpu(),
   async install() {},

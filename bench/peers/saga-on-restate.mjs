@@ -1,7 +1,6 @@
 // nestjs-durable-saga on a Restate server, which is a server of its own with its own store: the application of saga.mjs with
 // restateEngine(). Durability: as in restate.mjs.
 // --conc sagas advanced at once, --window starts in flight until their sagas are finished, --nodes=3: a cluster
-import './node-20.mjs';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { SagaModule, SagaService } from 'nestjs-durable-saga';
@@ -26,7 +25,7 @@ let app;
 let sagas;
 
 const COMPLETED = '"status":"completed"';
-/** A row of a saga that is completed says so of itself, and of each of its steps. */
+/** A row of a saga that is completed says so of itself, and twice of each of its steps. */
 const FINISHED =
   `SELECT count(*) AS sagas, sum(char_length(value_utf8) - char_length(replace(value_utf8, '${COMPLETED}', ''))) AS chars ` +
   `FROM state WHERE service_name = 'DurableSaga' AND key = 'saga' AND value_utf8 LIKE '%"state":{${COMPLETED}%'`;
@@ -34,8 +33,8 @@ const FINISHED =
 await main({
   engine: 'saga-on-restate',
   version,
-  variant: 'outcome',
-  settings: { conc, window, ...(nodes > 1 && { nodes }) },
+  variant: nodes > 1 ? `${nodes} nodes` : 'outcome',
+  settings: { conc, window },
   ownStore: true,
   serverCpu: () => server.cpu(),
   async install() {},
@@ -60,7 +59,7 @@ await main({
   allDone: async () => true, // Each start was awaited until its saga was finished, as it is stored.
   async finished() {
     const [{ sagas: completed, chars }] = await server.query(FINISHED);
-    return { sagas: completed, steps: chars / COMPLETED.length - completed };
+    return { sagas: completed, steps: (chars / COMPLETED.length - completed) / 2 };
   },
   startOne: async (i) => (await sagas.start(BenchSaga, { i })).id,
   isDone: async (id) => (await sagas.get(id)).status === 'completed',

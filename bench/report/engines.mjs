@@ -10,12 +10,16 @@ export const NAMES = {
   'pg-boss batch': 'pg-boss, hand-written batches',
   'pg-boss perjob': 'pg-boss, job by job',
   'graphile-worker batched': 'graphile-worker, batched',
+  'saga-on-restate outcome': 'nestjs-durable-saga on Restate',
   'restate call': 'Restate',
+  'saga-on-restate 3 nodes': 'nestjs-durable-saga on Restate, three nodes',
+  'restate 3 nodes': 'Restate, three nodes',
   'openworkflow ': 'openworkflow',
   'pg-workflows ': 'pg-workflows',
 };
 export const ENGINES = Object.keys(NAMES);
-export const PEERS = ENGINES.slice(1);
+/** The engines of others. */
+export const PEERS = ENGINES.filter((name) => !name.startsWith('saga'));
 
 const HEAD = [
   'engine and settings',
