@@ -504,7 +504,11 @@ describeWhere('on Restate', () => {
     }
   });
 
-  test('an application starts, although Restate does not answer what it asks first', async () => {
+  test('an application with a new saga starts, although Restate does not answer what it asks first', async () => {
+    @Saga({ name: 'new' })
+    class NewSaga {
+      @Step() work() {}
+    }
     let queries = 0;
     const proxy = createServer((request, response) => {
       // It may have no leader for the partition yet.
@@ -521,8 +525,8 @@ describeWhere('on Restate', () => {
     });
     await new Promise<void>((resolve) => proxy.listen(0, resolve));
     const admin = `http://localhost:${(proxy.address() as AddressInfo).port}`;
-    const { nest, sagas } = await application({ worker: { lease: '3s' } }, ALL, port, { admin });
-    expect(await (await sagas.start(OrderSaga, { n: 30 })).outcome()).toMatchObject({ status: 'completed' });
+    const { nest, sagas } = await application({ worker: { lease: '3s' } }, [NewSaga], port, { admin });
+    expect(await (await sagas.start(NewSaga, undefined)).outcome()).toMatchObject({ status: 'completed' });
     await close(nest);
     proxy.close();
     proxy.closeAllConnections();
