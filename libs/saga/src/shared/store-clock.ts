@@ -28,14 +28,13 @@ export class StoreClock {
   observe(storeNow: number, sentAt: number): void {
     this.answeredAt = this.clock.monotonic();
     const [least, most] = [storeNow - this.answeredAt, storeNow - sentAt];
-    const isBehind = this.offset !== undefined && this.offset > most;
-    // A question that was asked again and again in an outage was first sent long ago.
-    if (sentAt < this.lowered && !isBehind) return;
-    if (isBehind) {
+    const { offset } = this;
+    if (offset !== undefined && offset > most) {
+      // A question that was asked again and again in an outage was first sent long ago.
       this.lowered = Math.max(this.lowered, sentAt);
-      if (this.offset! - most > NOTICED_MS) this.setBacks += 1;
-    }
-    if (isBehind || this.offset === undefined || this.offset < least) this.offset = least;
+      if (offset - most > NOTICED_MS) this.setBacks += 1;
+    } else if (sentAt < this.lowered || (offset !== undefined && offset >= least)) return;
+    this.offset = least;
   }
 
   /** Milliseconds since the epoch. Before the first answer, the time of this machine. */
