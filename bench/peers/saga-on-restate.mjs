@@ -25,7 +25,7 @@ let app;
 let sagas;
 
 const COMPLETED = '"status":"completed"';
-/** A row of a saga that is completed says so of itself, and twice of each of its steps. */
+/** A row of a saga that is completed says so of itself, and of each of its steps. */
 const FINISHED =
   `SELECT count(*) AS sagas, sum(char_length(value_utf8) - char_length(replace(value_utf8, '${COMPLETED}', ''))) AS chars ` +
   `FROM state WHERE service_name = 'DurableSaga' AND key = 'saga' AND value_utf8 LIKE '%"state":{${COMPLETED}%'`;
@@ -59,7 +59,7 @@ await main({
   allDone: async () => true, // Each start was awaited until its saga was finished, as it is stored.
   async finished() {
     const [{ sagas: completed, chars }] = await server.query(FINISHED);
-    return { sagas: completed, steps: (chars / COMPLETED.length - completed) / 2 };
+    return { sagas: completed, steps: chars / COMPLETED.length - completed };
   },
   startOne: async (i) => (await sagas.start(BenchSaga, { i })).id,
   isDone: async (id) => (await sagas.get(id)).status === 'completed',

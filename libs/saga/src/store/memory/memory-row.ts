@@ -7,7 +7,7 @@ import {
   type StoreFilter,
 } from '../../engine/ports/saga-store.js';
 import type { Child, Lease, NewSaga, StoredSaga, StoredSignal } from '../../engine/ports/stored-saga.js';
-import { INITIAL, isTerminal, type SagaState, stepState } from '../../machine/saga-state.js';
+import { INITIAL, isTerminal, type SagaState, type StepState, stepState } from '../../machine/saga-state.js';
 import { failureOf } from '../../machine/attempt-errors.js';
 import type { OpenApproval } from '../../machine/open-approvals.js';
 import { type StepNotes, withNote } from '../../machine/step-notes.js';
@@ -24,8 +24,8 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 /** A saga as the store keeps it. Only the store changes it, and it leaves the store as a copy only. */
 export interface MemoryRow {
   readonly saga: Mutable<StoredSaga>;
-  /** The saga's steps without their notes. */
-  steps: SagaState['steps'];
+  /** The steps that have notes, without them. */
+  unnoted: SagaState['steps'];
   /** Where it stands, for people. */
   step: string;
   /** What went wrong last, for people. */
@@ -101,7 +101,7 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
       updatedAt: now,
       stepTimes: new Map(),
     },
-    steps: NO_STEPS,
+    unnoted: NO_STEPS,
     step,
     watched: false,
     woken: false,
@@ -132,7 +132,7 @@ export function record(
   now: number,
 ): void {
   const { saga } = row;
-  const written = new Map(row.steps);
+  const written = new Map([...saga.state.steps, ...row.unnoted]);
   const stepTimes = new Map(saga.stepTimes);
   for (const name of writtenSteps({ changed, notes })) {
     written.set(name, storedCopy({ ...stepState(state, name), active: false }));
@@ -140,11 +140,13 @@ export function record(
     stepTimes.set(name, { startedAt, updatedAt: now });
   }
   const steps = new Map(written);
+  const unnoted = new Map<string, StepState>();
   notes?.forEach((note, name) => {
+    unnoted.set(name, written.get(name)!);
     steps.set(name, withNote(written.get(name)!, note));
     stepTimes.set(name, { ...stepTimes.get(name)!, updatedAt: saga.createdAt + note.at });
   });
-  row.steps = written;
+  row.unnoted = unnoted;
   row.openApprovals = openApprovals ?? row.openApprovals;
   row.step = step;
   row.error = lastError(state, changed) ?? state.failure?.error?.message;
