@@ -2,6 +2,7 @@ import { ConsoleLogger, Logger } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { Saga, SagaConfigurationError, Step } from '../../libs/saga/src/index.js';
 import { SagaTelemetryModule } from '../../libs/telemetry/src/index.js';
+import { until } from '../support/gate.js';
 import { TestApps } from '../support/test-app.js';
 
 const apps = TestApps.onOwnDatabase();
@@ -48,6 +49,8 @@ describe('the log', () => {
     const { id, outcome } = await sagas.start(OrderSaga, undefined);
     await outcome();
     const whose = { sagaId: id, saga: 'order' };
+    // Who waits for the saga may know of its end before the process that ran it has the answer to its checkpoint.
+    await until(() => lines.some(({ level }) => level === 'error'));
     const said = lines.filter(({ sagaId }) => sagaId === id);
     expect(said).toEqual([
       {
@@ -87,6 +90,7 @@ describe('the log', () => {
     const { nest, sagas } = await apps.start({ sagas: [OrderSaga], imports });
     nest.useLogger({ log: take('log'), warn: take('warn'), error: take('error'), debug: take('debug') });
     await (await sagas.start(OrderSaga, undefined)).outcome();
+    await until(() => lines.some(({ level }) => level === 'error'));
     expect(lines.filter(({ sagaId }) => sagaId !== undefined)).toMatchObject([{ level: 'error' }]);
   });
 });
