@@ -1,2 +1,3 @@
 export type { MessageTransport } from './message-object.js';
-export { restateEngine, type RestateEngineOptions } from './restate-engine.js';
+export { restateEngine } from './restate-engine.js';
+export type { RestateEngineOptions } from './restate-options.js';

@@ -1,4 +1,5 @@
 import { implement } from '@restatedev/restate-sdk';
+import { inTime } from 'nestjs-durable-saga/internal';
 import type { StoredMessage } from 'nestjs-durable-saga/internal/backend';
 import { MESSAGES } from './contracts.js';
 import { OPTIONS } from './object-options.js';
@@ -42,12 +43,6 @@ export function sendBy(
   return async (message) => {
     // A process before it in a deployment, or another application at the same address.
     if (!transport) throw new Error('restateEngine() has no transport in this process');
-    const sent = Promise.resolve(transport.send(relayed(message)));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const error = new Error(`The broker did not confirm the message within ${CONFIRMED_WITHIN} ms`);
-      timer = setTimeout(() => reject(error), CONFIRMED_WITHIN);
-    });
-    await Promise.race([sent, late]).finally(() => clearTimeout(timer));
+    await inTime(CONFIRMED_WITHIN, 'The broker', Promise.resolve(transport.send(relayed(message))));
   };
 }

@@ -11,28 +11,18 @@ import {
   type WakeupMessage,
 } from 'nestjs-durable-saga/internal/backend';
 import { newsOf } from './kept-saga.js';
-import { type MessageTransport, sendBy } from './message-object.js';
+import { sendBy } from './message-object.js';
 import { objectsOf } from './objects.js';
 import { Offers } from './offers.js';
 import { RestateCalls } from './restate-calls.js';
 import { AdminError, isOutage } from './restate-errors.js';
 import { RestateCleanup } from './restate-cleanup.js';
 import { RestateGraphStore } from './restate-graph-store.js';
+import type { RestateOptions } from './restate-options.js';
 import { RestatePauses } from './restate-pauses.js';
 import { RestateSagaStore } from './restate-saga-store.js';
 import { RestateWakeup } from './restate-wakeup.js';
 import { ANSWERS_WITHIN, untilAnswered } from './until-answered.js';
-
-export interface RestateOptions {
-  readonly ingress: string;
-  readonly admin: string;
-  /** The port at which Restate reaches this process. 0: any that is free. */
-  readonly port: number;
-  /** The address at which Restate reaches this process. Undefined: `http://localhost` and the port. */
-  readonly address?: string;
-  /** Sends what sagas publish. */
-  readonly transport?: MessageTransport;
-}
 
 /** What tests give: a clock, and a function that sees every hint. */
 interface TestSeams {

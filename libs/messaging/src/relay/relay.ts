@@ -364,6 +364,5 @@ export class Relay {
   }
 }
 
-/** What a message goes with, its own included. */
 const idOf = ({ id }: TakenMessage): string => id;
 const lineOf = ({ topic, key }: TakenMessage): string => `${topic}\0${key}`;

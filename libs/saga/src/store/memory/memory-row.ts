@@ -142,8 +142,9 @@ export function record(
   const steps = new Map(written);
   const unnoted = new Map<string, StepState>();
   notes?.forEach((note, name) => {
-    unnoted.set(name, written.get(name)!);
-    steps.set(name, withNote(written.get(name)!, note));
+    const bare = written.get(name)!;
+    unnoted.set(name, bare);
+    steps.set(name, withNote(bare, note));
     stepTimes.set(name, { ...stepTimes.get(name)!, updatedAt: saga.createdAt + note.at });
   });
   row.unnoted = unnoted;
