@@ -32,7 +32,6 @@ async function freePorts(count) {
 export class RestateServer {
   #folder = mkdtempSync(join(tmpdir(), 'restate-bench-'));
   #nodes;
-  #admin;
 
   /** @param {number} nodes of the cluster */
   async start(nodes = 1) {
@@ -42,13 +41,9 @@ export class RestateServer {
     const placeOf = (n) => ({ n, node: ports[n], ingress: ports[nodes + n], admin: ports[2 * nodes + n] });
     this.#nodes = addresses.map((_, n) => this.#spawn(placeOf(n), addresses));
     const first = placeOf(0);
-    [this.ingress, this.#admin] = [first.ingress, first.admin].map((port) => `http://127.0.0.1:${port}`);
+    [this.ingress, this.admin] = [first.ingress, first.admin].map((port) => `http://127.0.0.1:${port}`);
     process.once('exit', () => this.#end());
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
-  }
-
-  get admin() {
-    return this.#admin;
   }
 
   #spawn({ n, node, ingress, admin }, addresses) {
@@ -66,13 +61,6 @@ export class RestateServer {
         ...(addresses.length > 1 && inCluster(n, node, addresses)),
       },
     });
-  }
-
-  /** Waits until it answers. Its partitions have leaders then. */
-  async ready() {
-    const deadline = Date.now() + START;
-    const answers = () => this.query('SELECT service_key FROM state LIMIT 1').catch(() => undefined);
-    while (!(await answers()) && Date.now() < deadline) await sleep(100);
   }
 
   /** Makes the services of the endpoint known, as soon as the server accepts it. */
@@ -95,7 +83,7 @@ export class RestateServer {
   }
 
   async #post(path, body) {
-    const response = await fetch(`${this.#admin}${path}`, {
+    const response = await fetch(`${this.admin}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify(body),

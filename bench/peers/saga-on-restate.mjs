@@ -1,12 +1,10 @@
 // nestjs-durable-saga on a Restate server, which is a server of its own with its own store: the application of saga.mjs with
 // restateEngine(). Durability: as in restate.mjs.
 // --conc sagas advanced at once, --window starts in flight until their sagas are finished, --nodes=3: a cluster
-import { Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { SagaModule, SagaService } from 'nestjs-durable-saga';
+import { SagaModule } from 'nestjs-durable-saga';
 import { restateEngine } from 'nestjs-durable-saga-restate';
-import { BenchSaga, version } from './bench-saga.mjs';
-import { args, main, skip, windowed } from './lib.mjs';
+import { BenchApp, version } from './bench-saga.mjs';
+import { args, main, skip } from './lib.mjs';
 import { RestateServer, serverPackage } from './restate-server.mjs';
 
 const conc = args.conc ?? 300;
@@ -21,8 +19,7 @@ if (!serverPackage())
   );
 
 const server = new RestateServer();
-let app;
-let sagas;
+const app = new BenchApp();
 
 const COMPLETED = '"status":"completed"';
 /** A row of a saga that is completed says so of itself, and of each of its steps. */
@@ -40,29 +37,18 @@ await main({
   async install() {},
   async start() {
     await server.start(nodes);
-    await server.ready();
     const { ingress, admin } = server;
     const engine = restateEngine({ ingress, admin, port: 0 });
-    class AppModule {}
-    Module({
-      imports: [SagaModule.forRoot({ engine, worker: { concurrency: conc } })],
-      providers: [BenchSaga],
-    })(AppModule);
-    app = await NestFactory.createApplicationContext(AppModule, { logger: ['warn', 'error'] });
-    sagas = app.get(SagaService);
+    await app.start(SagaModule.forRoot({ engine, worker: { concurrency: conc } }));
   },
-  submit: (from, n) =>
-    windowed(from, n, window, async (i) => {
-      const handle = await sagas.start(BenchSaga, { i });
-      await handle.outcome();
-    }),
+  submit: (from, n) => app.submit(from, n, window, true),
   allDone: async () => true, // Each start was awaited until its saga was finished, as it is stored.
   async finished() {
     const [{ sagas: completed, chars }] = await server.query(FINISHED);
     return { sagas: completed, steps: chars / COMPLETED.length - completed };
   },
-  startOne: async (i) => (await sagas.start(BenchSaga, { i })).id,
-  isDone: async (id) => (await sagas.get(id)).status === 'completed',
+  startOne: (i) => app.startOne(i),
+  isDone: (id) => app.isCompleted(id),
   async stop() {
     await app.close();
     await server.stop();

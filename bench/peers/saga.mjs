@@ -4,20 +4,17 @@
 // --defaults: SagaModule.forRoot() and TypeOrmModule without options. Otherwise:
 // --pool connections, --conc sagas advanced at once, --window starts in flight,
 // --await=outcome (default): a start is in flight until its saga is finished; start: until it is stored
-import { Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { SagaModule, SagaService } from 'nestjs-durable-saga';
-import { BenchSaga, version } from './bench-saga.mjs';
-import { args, copyFinished, main, windowed } from './lib.mjs';
+import { SagaModule } from 'nestjs-durable-saga';
+import { BenchApp, version } from './bench-saga.mjs';
+import { args, copyFinished, main } from './lib.mjs';
 
 const pool = args.pool ?? 10;
 const conc = args.conc ?? 1000;
 const window = args.window ?? 1000;
 const awaited = args.await ?? 'outcome';
 
-let app;
-let sagas;
+const app = new BenchApp();
 const adapter = {
   engine: 'saga',
   version,
@@ -25,26 +22,16 @@ const adapter = {
   settings: args.defaults ? { window } : { pool, conc, window },
   async install() {},
   async start() {
-    class AppModule {}
-    Module({
-      imports: [
-        TypeOrmModule.forRoot({
-          type: 'postgres',
-          url: adapter.url,
-          ...(!args.defaults && { extra: { max: pool } }),
-        }),
-        args.defaults ? SagaModule.forRoot() : SagaModule.forRoot({ worker: { concurrency: conc } }),
-      ],
-      providers: [BenchSaga],
-    })(AppModule);
-    app = await NestFactory.createApplicationContext(AppModule, { logger: ['warn', 'error'] });
-    sagas = app.get(SagaService);
+    await app.start(
+      TypeOrmModule.forRoot({
+        type: 'postgres',
+        url: adapter.url,
+        ...(!args.defaults && { extra: { max: pool } }),
+      }),
+      args.defaults ? SagaModule.forRoot() : SagaModule.forRoot({ worker: { concurrency: conc } }),
+    );
   },
-  submit: (from, n) =>
-    windowed(from, n, window, async (i) => {
-      const handle = await sagas.start(BenchSaga, { i });
-      if (awaited === 'outcome') await handle.outcome();
-    }),
+  submit: (from, n) => app.submit(from, n, window, awaited === 'outcome'),
   allDone: async (c) =>
     (await c.query('SELECT 1 FROM saga.instance WHERE rank_at IS NOT NULL LIMIT 1')).rowCount === 0,
   finished: async (c) =>
@@ -52,7 +39,7 @@ const adapter = {
       await c.query(`SELECT (SELECT count(*)::int FROM saga.instance WHERE status = 'completed') AS sagas,
         (SELECT count(*)::int FROM saga.step WHERE status = 'completed') AS steps`)
     ).rows[0],
-  startOne: async (i) => (await sagas.start(BenchSaga, { i })).id,
+  startOne: (i) => app.startOne(i),
   doneQuery: `SELECT 1 FROM saga.instance WHERE id = $1 AND status = 'completed'`,
   stop: () => app.close(),
   preload: (c, rows) =>
