@@ -47,6 +47,7 @@ await bundle('.js', [
 await bundle('.d.ts', [
   dts(),
   { name: 'as-in-the-sources', renderChunk: withTypesNamed },
+  { name: 'without-private-docs', renderChunk: withoutPrivateDocs },
   { name: 'without-packages', renderChunk: uncheckedPackages },
 ]);
 for (const file of commonJs) {
@@ -113,4 +114,9 @@ function uncheckedPackages(code, { isEntry }) {
 async function withTypesNamed(code, { facadeModuleId }) {
   const source = facadeModuleId ? await readFile(facadeModuleId, 'utf8') : '';
   return [...(source.match(/^export type \{\} from '.*';$/gm) ?? []), code].join('\n');
+}
+
+/** TypeScript wants the names of private members, and no reader what they are for. */
+function withoutPrivateDocs(code) {
+  return code.replaceAll(/[ \t]*\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n(?=[ \t]*private )/g, '');
 }

@@ -1,6 +1,7 @@
 /** What a store may refuse to keep. */
 export type Feature =
   | 'transactions'
+  | 'cancellations that roll back'
   | 'messages'
   | 'an outbox of its own'
   | 'locks'

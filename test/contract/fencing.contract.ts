@@ -51,7 +51,7 @@ export function describeFencing(subject: () => StoreSubject): void {
       const saga = await held(store);
       await takenFrom(saga);
       const before = await loaded(store, saga.id);
-      expect(await store.transact(async () => lastCheckpointOf(saga))).toBe('fenced');
+      expect(await store.transact(async () => lastCheckpointOf(saga), saga)).toBe('fenced');
       expect(await loaded(store, saga.id)).toEqual(before);
     });
 
@@ -78,19 +78,27 @@ export function describeFencing(subject: () => StoreSubject): void {
   });
 
   describe('a cancellation', () => {
-    testOf('transactions')(
-      'refuses checkpoints that do not know of it, and lets those pass that do',
+    test('refuses checkpoints that do not know of it, and lets those pass that do', async () => {
+      const { store } = subject();
+      const saga = await held(store);
+      await requestCancel(saga, 'changed my mind');
+      const before = await loaded(store, saga.id);
+      expect(await store.checkpoint([lastCheckpointOf(saga)])).toEqual(['cancelled']);
+      expect(await loaded(store, saga.id)).toEqual(before);
+      const turningBack = checkpointOf(saga, stateOf('compensating'), { cancelSeen: true });
+      expect(await store.checkpoint([turningBack])).toEqual(['saved']);
+      expect((await loaded(store, saga.id)).state.status).toBe('compensating');
+    });
+
+    testOf('transactions', 'cancellations that roll back')(
+      'refuses the checkpoint of a transaction that does not know of it, which rolls back',
       async () => {
         const { store } = subject();
         const saga = await held(store);
         await requestCancel(saga, 'changed my mind');
         const before = await loaded(store, saga.id);
-        expect(await store.checkpoint([lastCheckpointOf(saga)])).toEqual(['cancelled']);
-        expect(await store.transact(async () => lastCheckpointOf(saga))).toBe('cancelled');
+        expect(await store.transact(async () => lastCheckpointOf(saga), saga)).toBe('cancelled');
         expect(await loaded(store, saga.id)).toEqual(before);
-        const turningBack = checkpointOf(saga, stateOf('compensating'), { cancelSeen: true });
-        expect(await store.checkpoint([turningBack])).toEqual(['saved']);
-        expect((await loaded(store, saga.id)).state.status).toBe('compensating');
       },
     );
 
@@ -166,7 +174,7 @@ export function describeFencing(subject: () => StoreSubject): void {
     testOf('transactions')('stores the checkpoint that its work returns', async () => {
       const { store } = subject();
       const saga = await held(store);
-      expect(await store.transact(async () => lastCheckpointOf(saga))).toBe('saved');
+      expect(await store.transact(async () => lastCheckpointOf(saga), saga)).toBe('saved');
       expect(await loaded(store, saga.id)).toMatchObject({ state: { status: 'completed' } });
     });
 
@@ -174,7 +182,7 @@ export function describeFencing(subject: () => StoreSubject): void {
       const { store } = subject();
       const saga = await held(store);
       const error = new Error('out of stock');
-      await expect(store.transact(() => Promise.reject(error))).rejects.toBe(error);
+      await expect(store.transact(() => Promise.reject(error), saga)).rejects.toBe(error);
       expect(await loaded(store, saga.id)).toEqual(saga);
     });
   });

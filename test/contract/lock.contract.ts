@@ -338,7 +338,7 @@ export function describeLocks(subject: () => StoreSubject): void {
       await store.transact(async ({ transaction }) => {
         await store.startWithin(transaction, first, WORKER);
         return checkpointOf(outer, stateOf('running'));
-      });
+      }, outer);
       await store.start([second], WORKER);
       const saga = await active(store, name);
       expect(saga.id).toBe(first.id);
@@ -352,7 +352,7 @@ export function describeLocks(subject: () => StoreSubject): void {
       const saga = await active(store, first.name);
       const lock = { name: saga.name, key: 'k' };
       const checkpoint = checkpointOf(saga, stateOf('completed'), { release: {}, lock });
-      expect(await store.transact(async () => checkpoint)).toBe('saved');
+      expect(await store.transact(async () => checkpoint, saga)).toBe('saved');
       expect(await claimedIds(store, first.name)).toEqual([second.id]);
     });
   });

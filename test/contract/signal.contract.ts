@@ -1,5 +1,6 @@
 import { describeOf, testOf } from './features.js';
 import { randomUUID } from 'node:crypto';
+import type { StoredMessage } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import type { SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { SentSignal, StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
 import type { SagaState } from '../../libs/saga/src/machine/saga-state.js';
@@ -11,8 +12,10 @@ import {
   eventually,
   held,
   lastCheckpointOf,
+  LEASE_MS,
   loaded,
   newSaga,
+  OTHER_WORKER,
   started,
   stateOf,
   stepOf,
@@ -65,7 +68,7 @@ export function describeSignals(subject: () => StoreSubject): void {
           const other = { ...sent('other'), target };
           expect(await store.signalWithin(transaction, other, awaited)).toMatchObject({ outcome: 'refused' });
           return checkpointOf(outer, stateOf('running'));
-        });
+        }, outer);
         await eventually(() =>
           expect(messages.slice(before)).toContainEqual(expect.objectContaining({ type: 'due' })),
         );
@@ -383,21 +386,19 @@ export function describeSignals(subject: () => StoreSubject): void {
     });
 
     testOf('transactions', 'messages')('of a transaction is there only if it commits', async () => {
-      const { store } = subject();
+      const { store, advance } = subject();
       const saga = await held(store);
       const [rolledBack, committed] = [[message('no')], [message('yes')]];
       const failed = store.transact(async () => {
         throw new Error('rolled back');
-      });
+      }, saga);
       await expect(failed).rejects.toThrow('rolled back');
-      const fenced = { ...saga, epoch: saga.epoch + 1 };
-      const state = stateOf('running');
-      expect(await store.transact(async () => checkpointOf(fenced, state, { messages: rolledBack }))).toBe(
-        'fenced',
-      );
-      expect(await store.transact(async () => checkpointOf(saga, state, { messages: committed }))).toBe(
-        'saved',
-      );
+      await advance(LEASE_MS);
+      const [taken] = (await claimed(store, saga.name, 1, OTHER_WORKER)).sagas;
+      const publish = (by: StoredSaga, messages: readonly StoredMessage[]) =>
+        store.transact(async () => checkpointOf(by, stateOf('running'), { messages }), by);
+      expect(await publish(saga, rolledBack)).toBe('fenced');
+      expect(await publish(taken!, committed)).toBe('saved');
       expect(await outboxOf([...rolledBack, ...committed])).toEqual(committed);
     });
   });

@@ -154,7 +154,7 @@ export function describeStarts(subject: () => StoreSubject): void {
         const again = await store.startWithin(transaction, inner, WORKER);
         expect(again).toMatchObject({ created: false, existing: { id: inner.id } });
         return checkpointOf(outer, stateOf('running'));
-      });
+      }, outer);
       expect(await loaded(store, inner.id)).toMatchObject({ name: inner.name, epoch: 0 });
       await eventually(() => expect(messages.slice(received)).toContainEqual({ type: 'due' }));
     });

@@ -81,7 +81,7 @@ export function describeTags(subject: () => StoreSubject): void {
   testOf('transactions')('of the transaction of a step are stored with it', async () => {
     const saga = await held(subject().store);
     const made = checkpointOf(saga, DONE, { tags: { region: 'eu' } });
-    expect(await subject().store.transact(async () => made)).toEqual('saved');
+    expect(await subject().store.transact(async () => made, saga)).toEqual('saved');
     expect((await loaded(subject().store, saga.id)).tags).toEqual({ region: 'eu' });
   });
 

@@ -51,7 +51,7 @@ export function describeWatching(subject: () => StoreSubject): void {
       const { store, messages } = subject();
       const saga = await held(store);
       await store.watch([saga.id]);
-      await store.transact(async () => lastCheckpointOf(saga));
+      await store.transact(async () => lastCheckpointOf(saga), saga);
       await eventually(() => expect(messages).toContainEqual(settled(saga.id)));
     });
 

@@ -23,7 +23,7 @@ import { AesGcmCodec } from '../../libs/saga/src/encryption.js';
 import type { MessageTransport, RelayedMessage } from '../../libs/messaging/src/relay/message-transport.js';
 import { freePort } from '../../libs/cli/src/postgres/free-port.js';
 import { restateEngine, type RestateEngineOptions } from '../../libs/restate/src/index.js';
-import { RestateServer, restateProgram } from '../support/restate-server.js';
+import { RestateServer, restateProgram } from '../../libs/demo-support/src/restate/restate-server.js';
 import { Gate, pause, until } from '../support/gate.js';
 import '../support/with-resolvers.mjs';
 
@@ -206,9 +206,9 @@ class AccountSaga {
   }
 }
 
-@Saga({ name: 'written' })
-class WrittenSaga {
-  @Step({ transactional: true })
+@Saga({ name: 'written', durability: 'relaxed' })
+class RelaxedSaga {
+  @Step()
   work(): void {}
 }
 
@@ -534,9 +534,9 @@ describeWhere('on Restate', () => {
   });
 
   test('what Restate cannot keep is refused at start-up, by name', async () => {
-    await expect(application({}, [WrittenSaga])).rejects.toThrow(
-      "Restate cannot keep everything that these sagas have: saga 'written@1' has transactional in step 'work'.",
+    await expect(application({}, [RelaxedSaga])).rejects.toThrow(
+      "Restate cannot keep everything that these sagas have: saga 'written@1' has durability: 'relaxed'.",
     );
-    await expect(application({ dataSource: 'a' })).rejects.toThrow('engine and dataSource are both set');
+    await expect(application({ readFrom: 'a' })).rejects.toThrow('engine and readFrom are both set');
   });
 });

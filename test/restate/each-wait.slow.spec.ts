@@ -1,5 +1,5 @@
 import { describeWaits } from '../sagas/waits/each-wait.contract.js';
-import { restateProgram } from '../support/restate-server.js';
+import { restateProgram } from '../../libs/demo-support/src/restate/restate-server.js';
 import { restateSubject } from './restate-subject.js';
 
 const program = restateProgram();

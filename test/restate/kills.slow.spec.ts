@@ -17,10 +17,10 @@ import {
   RestateCluster,
   restateProgram,
   RestateServer,
-} from '../support/restate-server.js';
+} from '../../libs/demo-support/src/restate/restate-server.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import '../support/with-resolvers.mjs';
-import { Balancer } from './balancer.js';
+import { RequestBalancer } from '../../libs/demo-support/src/restate/request-balancer.js';
 
 const PROCESSES = 3;
 /** More of them: KILLS=50. */
@@ -46,7 +46,7 @@ describeWhere.each(Object.entries(SERVERS))(
   'processes on Restate, and %s, are killed with SIGKILL',
   (_, start) => {
     let server: KilledServer;
-    let balancer: Balancer;
+    let balancer: RequestBalancer;
     let database: TestDatabase;
     let participants: pg.Pool;
     let starter: INestApplicationContext;
@@ -58,7 +58,7 @@ describeWhere.each(Object.entries(SERVERS))(
       participants = quietPool(database.url);
       await participants.query(PARTICIPANT_TABLE);
       const ports = await Promise.all(Array.from({ length: PROCESSES }, freePort));
-      balancer = await Balancer.over(ports);
+      balancer = await RequestBalancer.over(ports);
       environments = ports.map((port) => ({
         ...{ RESTATE_INGRESS: server.ingress, RESTATE_ADMIN: server.admin },
         ...{ RESTATE_PORT: String(port), RESTATE_ADDRESS: balancer.address },

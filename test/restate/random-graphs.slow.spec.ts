@@ -10,7 +10,7 @@ import {
   SagaService,
 } from '../../libs/saga/src/index.js';
 import { describeRandomGraphs } from '../graphs/describe-random-graphs.js';
-import { RestateServer, restateProgram } from '../support/restate-server.js';
+import { RestateServer, restateProgram } from '../../libs/demo-support/src/restate/restate-server.js';
 import '../support/with-resolvers.mjs';
 
 const program = restateProgram();

@@ -1,11 +1,12 @@
 import type { Feature } from '../contract/features.js';
 import { describeSagaStore } from '../contract/saga-store.contract.js';
-import { restateProgram } from '../support/restate-server.js';
+import { restateProgram } from '../../libs/demo-support/src/restate/restate-server.js';
 import { restateSubject } from './restate-subject.js';
 
 /** What Restate does not keep yet. */
 const REFUSED: readonly Feature[] = [
-  ...(['transactions', 'an outbox of its own', 'announcements of free slots', 'turns of keys'] as const),
+  ...(['cancellations that roll back', 'an outbox of its own', 'announcements of free slots'] as const),
+  ...(['turns of keys'] as const),
   ...(['the time of the next due saga', 'a clock set back', 'failovers', 'answers of bounded size'] as const),
 ];
 const program = restateProgram();

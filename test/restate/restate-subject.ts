@@ -2,7 +2,8 @@ import type { StoreSubject } from '../contract/store-subject.contract.js';
 import type { WakeupMessage } from '../../libs/saga/src/engine/ports/wakeup.js';
 import type { StoredMessage } from '../../libs/saga/src/engine/ports/checkpoint.js';
 import { openRestate } from '../../libs/restate/src/restate-backend.js';
-import { RestateServer } from '../support/restate-server.js';
+import { applicationDatabase } from './application-database.js';
+import { RestateServer } from '../../libs/demo-support/src/restate/restate-server.js';
 import '../support/with-resolvers.mjs';
 
 const SILENT = { debug() {}, log() {}, warn() {}, error() {} };
@@ -17,6 +18,7 @@ export async function restateSubject(
   { isExact }: { readonly isExact: boolean },
 ): Promise<StoreSubject> {
   const server = await RestateServer.start(program);
+  const database = await applicationDatabase();
   let passed = 0;
   const { ingress, admin } = server;
   const messages: WakeupMessage[] = [];
@@ -28,6 +30,7 @@ export async function restateSubject(
       patience: 20_000,
       log: SILENT,
       relayed: (message) => message,
+      own: database.own,
       now: () => Date.now() + passed,
       announced: (message) => messages.push(message),
     },
@@ -56,6 +59,7 @@ export async function restateSubject(
     close: async () => {
       await backend.close();
       await server.stop();
+      await database.drop();
     },
   };
 }

@@ -108,7 +108,7 @@ export class ForgetfulDatabase {
     this.ledger.push(...entries);
   }
 
-  private async transact(work: Parameters<SagaStore['transact']>[0]): Promise<CheckpointResult> {
+  private async transact(...[work]: Parameters<SagaStore['transact']>): Promise<CheckpointResult> {
     const { era } = this;
     const transaction: LedgerTransaction = { entries: [] };
     const checkpoint: Checkpoint = await work({ transaction, manager: transaction as never });

@@ -31,10 +31,12 @@ import { ShippingModule } from './shipping/shipping.module.js';
 })
 export class AppModule {}
 
-function sagaOptions({ database }: Orm): SagaModuleOptions {
-  const { worker, lease, compensationAttempts } = readEnvironment();
+async function sagaOptions({ database }: Orm): Promise<SagaModuleOptions> {
+  const { worker, lease, compensationAttempts, engine, restate } = readEnvironment();
   return {
     database,
+    engine:
+      engine === 'restate' ? (await import('nestjs-durable-saga-restate')).restateEngine(restate) : undefined,
     worker: worker && { lease },
     compensationRetry: { attempts: compensationAttempts, delay: '200ms', maxDelay: '10s' },
   };

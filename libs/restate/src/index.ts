@@ -1,3 +1,4 @@
+export { restateMigrations } from './application-tables.js';
 export type { MessageTransport } from './message-object.js';
 export { restateEngine } from './restate-engine.js';
 export type { RestateEngineOptions } from './restate-options.js';

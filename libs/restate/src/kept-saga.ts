@@ -4,6 +4,7 @@ import {
   type MemoryRow,
   MemorySagaStore,
   MemoryWakeupHub,
+  type StoredGraph,
   type StoredMessage,
   type StoredStepPause,
   type WakeupMessage,
@@ -70,6 +71,11 @@ export async function changed<T>(
   const ends = before !== undefined && !isTerminal(before) && own && isTerminal(own.saga.state.status);
   const parent = ends ? own.saga.parent?.id : undefined;
   return { result, row: own, holder, children, parent, messages, published: store.outbox };
+}
+
+/** Lets a store know stored graphs. */
+export async function addGraphs(store: MemorySagaStore, graphs: readonly StoredGraph[]): Promise<void> {
+  for (const graph of graphs) await store.graphs.exclusively((kept) => kept.put(graph));
 }
 
 /** When a worker should look at a saga. Undefined: never by itself. */

@@ -41,6 +41,7 @@ import {
   type StartCall,
 } from './contracts.js';
 import {
+  addGraphs,
   changed,
   type Changed,
   dueAtOf,
@@ -103,8 +104,7 @@ export function objectsOf(take: TakeNews, send: SendMessage) {
         const arrived = kept ? undefined : await arrivedBy(ctx, call);
         const hadLock = kept?.row.lock !== undefined;
         const made = async (store: MemorySagaStore): Promise<unknown> => {
-          for (const graph of call.graphs ?? [])
-            await store.graphs.exclusively((graphs) => graphs.put(graph));
+          await addGraphs(store, call.graphs ?? []);
           const method = store[call.method] as (...args: readonly unknown[]) => Promise<unknown>;
           return method.apply(store, argumentsOf(call));
         };

@@ -39,15 +39,15 @@ describe('a saga that is offered to a process', () => {
     expect(offers.add({ due: rowOf('c') })).toBe(30_000);
   });
 
-  test('is offered again ever later if the process does not run such sagas', () => {
+  test('is offered again soon, and then ever later, if the process does not run such sagas', () => {
     const again = (late: number) => offers.add({ due: rowOf('a', NOW - late, 'refund') });
-    expect([0, 8_000, 3_600_000].map(again)).toEqual([5_000, 8_000, 60_000]);
+    expect([0, 8_000, 3_600_000].map(again)).toEqual([50, 2_000, 60_000]);
     expect(offers.take(ORDERS)).toEqual([]);
   });
 
   test('before its first claim is kept, but offered again as if it were not run there', () => {
     const first = new Offers(() => NOW);
-    expect(first.add({ due: rowOf('a') })).toBe(5_000);
+    expect(first.add({ due: rowOf('a') })).toBe(50);
     expect(first.take(ORDERS)).toMatchObject([{ id: 'a' }]);
   });
 

@@ -14,8 +14,11 @@ const CLOSED_FOR = 500;
 /** So much longer (ms) for each offer that it has or had, so that those that are made again are at most 50 in a second. */
 const LONGER_WITH_EACH = 20;
 const LONGEST = 30_000;
-/** If the process does not run such sagas, or has not begun: as long as the saga has been due. */
-const REFUSED_FOR = { least: 5_000, most: 60_000 };
+/**
+ * If the process does not run such sagas, or has not begun: a quarter of the time for which the saga has been due. One of several
+ * processes is found soon, and a saga that none of them runs costs little.
+ */
+const REFUSED_FOR = { least: 50, most: 60_000, share: 4 };
 
 export interface Offer {
   readonly id: string;
@@ -46,7 +49,7 @@ export class Offers {
     }
     if (due !== undefined && !this.addDue(due)) {
       const since = this.now() - (dueAtOf(due) ?? Infinity);
-      return Math.min(REFUSED_FOR.most, Math.max(REFUSED_FOR.least, since));
+      return Math.min(REFUSED_FOR.most, Math.max(REFUSED_FOR.least, since / REFUSED_FOR.share));
     }
     return longer(KEPT_FOR, this.due.size);
   }

@@ -42,7 +42,7 @@ const CALLS_END_WITHIN = 5_000;
 /** Serves the objects to Restate, registers them, and makes of them what an engine stands on. */
 export async function openRestate(
   { ingress, admin, port, address, transport }: RestateOptions,
-  { worker, patience, log, relayed, now = Date.now, announced }: EngineProcess & TestSeams,
+  { worker, patience, log, relayed, own, now = Date.now, announced }: EngineProcess & TestSeams,
 ): Promise<RestateBackend> {
   if (typeof Promise.withResolvers !== 'function')
     throw new SagaConfigurationError(
@@ -73,24 +73,19 @@ export async function openRestate(
     await server.close();
     throw error;
   });
+  const pauses = new RestatePauses(calls, announce);
+  const publishes = transport !== undefined;
+  const store = new RestateSagaStore(calls, offers, graphs, pauses, publishes, own && { ...own, log });
+  await store.committed?.start();
   return {
     offerAll: async () => {
       for (const row of await calls.scan()) offers.add(newsOf(row, now()));
     },
-    ...{
-      graphs,
-      wakeup,
-      store: new RestateSagaStore(
-        calls,
-        offers,
-        graphs,
-        new RestatePauses(calls, announce),
-        transport !== undefined,
-      ),
-    },
-    cleanup: new RestateCleanup(calls),
+    ...{ graphs, wakeup, store },
+    cleanup: new RestateCleanup(calls, (ids) => store.forget(ids)),
     starting: (work) => untilAnswered('Restate does not answer', work, isOutage),
     close: async () => {
+      await store.committed?.stop();
       await server.close();
       await transport?.close?.();
     },

@@ -23,6 +23,8 @@ export class RestateClaim {
     private readonly request: ClaimRequest,
     private readonly calls: RestateCalls,
     private readonly offers: Offers,
+    /** False: the saga that was claimed does not run now. */
+    private readonly mayRun: (saga: StoredSaga) => Promise<boolean>,
   ) {}
 
   async make(): Promise<Claim> {
@@ -100,7 +102,9 @@ export class RestateClaim {
     const { now } = this.calls.caller;
     this.at = now;
     const args = [{ ...this.request, limit: 1 }];
-    return (await this.calls.change<Claim>(id, 'claim', args, { now, slot }))?.result;
+    const claim = (await this.calls.change<Claim>(id, 'claim', args, { now, slot }))?.result;
+    const [saga] = claim?.sagas ?? [];
+    return saga && !(await this.mayRun(saga)) ? { ...claim!, sagas: [] } : claim;
   }
 
   private limitOf({ name, version }: Offer) {

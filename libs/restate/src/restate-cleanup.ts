@@ -4,7 +4,11 @@ import type { RestateCalls } from './restate-calls.js';
 
 /** Deletes ended sagas: the state of their objects. */
 export class RestateCleanup implements CleanupStore {
-  constructor(private readonly calls: RestateCalls) {}
+  constructor(
+    private readonly calls: RestateCalls,
+    /** Is called before sagas are deleted. */
+    private readonly forget: (ids: readonly string[]) => Promise<void>,
+  ) {}
 
   async ready(): Promise<boolean> {
     return true;
@@ -16,7 +20,9 @@ export class RestateCleanup implements CleanupStore {
     const cleaned = await store.cleanup.batch(batch);
     const left = new Set(store.all);
     const { ingress } = this.calls.options;
-    for (const row of rows.filter((one) => !left.has(one))) {
+    const deleted = rows.filter((row) => !left.has(row));
+    if (deleted.length > 0) await this.forget(deleted.map(({ saga }) => saga.id));
+    for (const row of deleted) {
       const { id, name, correlationId } = row.saga;
       if (correlationId !== undefined)
         await ingress.client(CORRELATION, correlationKey(name, correlationId)).remove(id, this.calls.opts);

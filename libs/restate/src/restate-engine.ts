@@ -1,4 +1,5 @@
-import type { ExternalEngine, OwnEngine, SagaGraph } from 'nestjs-durable-saga/internal/backend';
+import type { ExternalEngine, OwnEngine } from 'nestjs-durable-saga/internal/backend';
+import { NEEDS } from './application-tables.js';
 import { openRestate } from './restate-backend.js';
 import { type RestateEngineOptions, readRestateOptions } from './restate-options.js';
 
@@ -12,15 +13,9 @@ export function restateEngine(options: RestateEngineOptions): ExternalEngine {
   const read = readRestateOptions(options);
   const engine: OwnEngine = {
     name: 'Restate',
-    refuses,
+    refuses: ({ durability }) => (durability === 'relaxed' ? ["durability: 'relaxed'"] : []),
+    needs: NEEDS,
     open: (process) => openRestate(read, process),
   };
   return engine;
-}
-
-function refuses(graph: SagaGraph): string[] {
-  const ofSteps = [...graph.steps.values()].flatMap((step) =>
-    step.transactional ? `transactional in step '${step.name}'` : [],
-  );
-  return [...(graph.durability === 'relaxed' ? ["durability: 'relaxed'"] : []), ...ofSteps];
 }

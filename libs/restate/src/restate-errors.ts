@@ -1,5 +1,10 @@
 import { HttpCallError } from '@restatedev/restate-sdk-clients';
-import { UnstorableError } from 'nestjs-durable-saga/internal/backend';
+import {
+  databaseRefuses,
+  isDatabaseOutage,
+  isDatabaseTransient,
+  UnstorableError,
+} from 'nestjs-durable-saga/internal/backend';
 
 /** The admin API refused a request. */
 export class AdminError extends Error {
@@ -18,18 +23,21 @@ const FOR_NOW: readonly number[] = [404, 408, 429];
 
 /** Returns whether a call failed because of what it was given, so that it fails each time. */
 export function refusesData(error: unknown): boolean {
-  return error instanceof UnstorableError || REFUSALS.includes(statusOf(error) ?? 0);
+  if (error instanceof UnstorableError || databaseRefuses(error)) return true;
+  return REFUSALS.includes(statusOf(error) ?? 0);
 }
 
-/** Returns whether Restate could not do its work: any answer that is no refusal, or none. */
+/** Returns whether Restate, or the application's database, could not do its work: any answer that is no refusal, or none. */
 export function isOutage(error: unknown): boolean {
-  return statusOf(error) === undefined ? isOfNetwork(error) : !refusesData(error);
+  if (statusOf(error) !== undefined) return !refusesData(error);
+  return isOfNetwork(error) || isDatabaseOutage(error);
 }
 
 /** Returns whether a call is likely to succeed soon. */
 export function isTransient(error: unknown): boolean {
   const status = statusOf(error);
-  return status === undefined ? isOfNetwork(error) : status >= 500 || FOR_NOW.includes(status);
+  if (status === undefined) return isOfNetwork(error) || isDatabaseTransient(error);
+  return status >= 500 || FOR_NOW.includes(status);
 }
 
 function statusOf(error: unknown): number | undefined {

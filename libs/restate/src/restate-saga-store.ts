@@ -6,6 +6,8 @@ import {
   type Claim,
   type ClaimRequest,
   type Edit,
+  type EngineLog,
+  type ExistingSaga,
   type HeldLease,
   type HistoryRecord,
   isTerminal,
@@ -13,6 +15,7 @@ import {
   limitKey,
   type NewSaga,
   type OverdueSaga,
+  type OwnTables,
   type RateRequest,
   type RenewResult,
   type Reservation,
@@ -26,6 +29,7 @@ import {
   type SignalResult,
   type StartResult,
   type StepSlotStore,
+  type StepTransaction,
   type StoredSaga,
   type StoredSchedule,
   type StoredSignal,
@@ -37,21 +41,35 @@ import {
   type StoreTaskFilter,
   queueKey,
   requireStorable,
+  stepState,
+  toExisting,
   type UnreadableSaga,
   UnstorableError,
   withStatus,
 } from 'nestjs-durable-saga/internal/backend';
+import { CommittedCalls } from './committed-calls.js';
 import { CORRELATION, correlationKey, LIMIT, LOCK, SAGA_SLOTS, SCHEDULE, slotKey } from './contracts.js';
+import { addGraphs, type KeptSaga } from './kept-saga.js';
 import type { Offers } from './offers.js';
 import type { RestateCalls } from './restate-calls.js';
 import { RestateClaim } from './restate-claim.js';
 import { isOutage, isTransient, refusesData } from './restate-errors.js';
 import type { RestateGraphStore } from './restate-graph-store.js';
 import type { RestatePauses } from './restate-pauses.js';
+import { StepCommits } from './step-commits.js';
+
+/** Takes no lease. */
+const NOBODY: Lease = { worker: '', duration: 0 };
 
 /** What only another engine keeps. */
 function refused(what: string): never {
   throw new SagaConfigurationError(`${what} is not available on Restate. Use the PostgreSQL engine for it.`);
+}
+
+function noDatabase(what: string): never {
+  throw new SagaConfigurationError(
+    `${what} needs a database beside Restate. Give SagaModule.forRoot({ dataSource }) or { database }.`,
+  );
 }
 
 /**
@@ -66,7 +84,20 @@ export class RestateSagaStore implements SagaStore {
     readonly pauses: RestatePauses,
     /** Whether there is a broker. */
     private readonly publishes: boolean,
-  ) {}
+    own?: OwnTables & { readonly log: EngineLog },
+  ) {
+    if (!own) return;
+    this.commits = new StepCommits(own);
+    const makes = {
+      start: (saga: NewSaga) => this.startOne(saga, NOBODY),
+      signal: (id: string, signal: SentSignal) => this.signalStored({ ...signal, target: { id } }),
+    };
+    this.committed = new CommittedCalls(own, makes, own.log);
+  }
+
+  /** The application's transactions. Undefined: it has no database. */
+  private readonly commits?: StepCommits;
+  readonly committed?: CommittedCalls;
 
   readonly stepSlots: StepSlotStore = {
     take: (limit, holder, steps) => {
@@ -101,27 +132,55 @@ export class RestateSagaStore implements SagaStore {
     );
   }
 
-  async startWithin(): Promise<never> {
-    return refused('start({ transaction })');
+  async startWithin(transaction: unknown, saga: NewSaga): Promise<StartResult> {
+    const { committed = noDatabase('start({ transaction })') } = this;
+    const { id, name, correlationId, fresh } = saga;
+    if (saga.lockRejects) refused(`start({ transaction }) of saga '${name}', whose lock rejects others,`);
+    requireStorable(saga, 'saga');
+    return committed.within(transaction, `Saga '${name}'`, async (sql) => {
+      const target = correlationId === undefined ? { id } : { name, correlationId };
+      for (;;) {
+        const isKept = await committed.keep(sql, id, { start: saga });
+        const pending = isKept
+          ? undefined
+          : ((await committed.startOf(sql, { id })) ?? (await committed.startOf(sql, target)));
+        const existing = pending ?? (await this.existing({ id })) ?? (await this.existing(target));
+        const isOwn = existing?.id === id && fresh;
+        if (isOwn || (isKept && !existing))
+          return { created: true, leased: false, now: this.calls.options.now() };
+        // It was made meanwhile, and deleted since.
+        if (!existing) continue;
+        if (isKept) await committed.drop(sql, id);
+        return { created: false, existing };
+      }
+    });
   }
 
   async checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
-    requireStorable(checkpoints, 'checkpoints');
-    if (!this.publishes && checkpoints.some(({ messages = [] }) => messages.length > 0))
-      throw new UnstorableError(
-        'ctx.publish() needs a broker; give restateEngine() a transport, such as new ClientProxyTransport(client)',
-      );
     return Promise.all(
-      checkpoints.map((checkpoint) => this.first<CheckpointResult>(checkpoint.id, 'checkpoint', checkpoint)),
+      checkpoints.map((checkpoint) =>
+        this.first<CheckpointResult>(checkpoint.id, 'checkpoint', this.toSend(checkpoint)),
+      ),
     );
   }
 
-  async transact(): Promise<never> {
-    return refused('A transactional step');
+  async transact(
+    work: (transaction: StepTransaction) => Promise<Checkpoint>,
+    held: Pick<HeldLease, 'id' | 'epoch'>,
+  ): Promise<CheckpointResult> {
+    const { commits = noDatabase('A transactional step') } = this;
+    let made: Checkpoint | undefined;
+    const result = await commits.transact(async (transaction) => {
+      made = this.toSend(await work(transaction));
+      return made;
+    }, held);
+    return result === 'saved' ? this.recorded(made!, held) : result;
   }
 
   async claim(request: ClaimRequest): Promise<Claim> {
-    const claim = new RestateClaim(request, this.calls, this.offers);
+    const claim = new RestateClaim(request, this.calls, this.offers, (saga) =>
+      this.mayRun(saga, request.lease),
+    );
     return claim.make();
   }
 
@@ -156,8 +215,8 @@ export class RestateSagaStore implements SagaStore {
   }
 
   async load(target: StoreTarget): Promise<StoredSaga | undefined> {
-    const id = await this.calls.idOf(target);
-    const saga = id === undefined ? undefined : await (await this.calls.among([id])).load({ id });
+    const kept = await this.keptOf(target);
+    const saga = kept && (await this.calls.storeOf([kept.row]).load({ id: kept.row.saga.id }));
     return saga && this.withSlots(await this.withHolder(saga));
   }
 
@@ -173,15 +232,26 @@ export class RestateSagaStore implements SagaStore {
     target: StoreTarget,
     change: (saga: StoredSaga, now: number) => Edit | undefined,
   ): Promise<StoredSaga | undefined> {
-    const id = await this.calls.idOf(target);
-    if (id === undefined) return undefined;
     for (;;) {
-      const kept = await this.calls.read(id);
+      const kept = await this.keptOf(target);
       if (!kept) return undefined;
+      const { saga } = kept.row;
+      const { id } = saga;
+      const mayHaveCommitted = saga.lockedBy !== undefined || saga.losses > 0;
+      const unrecorded = mayHaveCommitted && (await this.commits?.unrecorded(saga));
+      if (unrecorded) {
+        await this.recorded(unrecorded, saga);
+        continue;
+      }
       const { now } = this.calls.caller;
       const before = await this.withHolder((await this.calls.storeOf([kept.row]).load({ id }))!);
       const edit = change(before, now);
       if (edit === undefined) return before;
+      // It takes the saga from its worker. What that has committed meanwhile is found by the next try.
+      if ('state' in edit && mayHaveCommitted) {
+        const fenced = await this.commits?.fence({ ...saga, epoch: saga.epoch + 1 });
+        if (fenced?.unrecorded) continue;
+      }
       const changed = await this.calls.change<StoredSaga>(id, 'edit', [{ id }, edit], {
         revision: kept.revision,
         graphs: 'signal' in edit ? await this.graphsOf(before.name) : undefined,
@@ -201,8 +271,25 @@ export class RestateSagaStore implements SagaStore {
     );
   }
 
-  async signalWithin(): Promise<never> {
-    return refused('signal({ transaction })');
+  async signalWithin(
+    transaction: unknown,
+    { target, ...signal }: SentSignal & { readonly target: StoreTarget },
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult> {
+    const { committed = noDatabase('signal({ transaction })') } = this;
+    requireStorable(signal, 'signal');
+    return committed.within(transaction, `Signal '${signal.name}'`, async (sql) => {
+      const started = await committed.startOf(sql, target);
+      const kept = started ? undefined : await this.keptOf(target);
+      if (!started && !kept) return { outcome: 'unknown' };
+      const store = this.calls.storeOf(kept ? [kept.row] : []);
+      if (started) await store.start([started], NOBODY);
+      const { id, name } = started ?? kept!.row.saga;
+      if (awaited) await addGraphs(store, await this.graphsOf(name));
+      const [result] = await store.signal([{ ...signal, target: { id } }], awaited);
+      if (result!.outcome !== 'kept' || (await committed.keep(sql, id, { signal }))) return result!;
+      return { ...result!, outcome: 'known' };
+    });
   }
 
   /** Objects are looked at by the clock of Restate. */
@@ -253,7 +340,12 @@ export class RestateSagaStore implements SagaStore {
   }
 
   async missing(ids: readonly string[]): Promise<string[]> {
-    return (await this.calls.among(ids)).missing(ids);
+    const missing = async (of: readonly string[]) => (await this.calls.among(of)).missing(of);
+    const { committed } = this;
+    const found = await missing(ids);
+    if (!committed || found.length === 0) return found;
+    await Promise.all(found.map((id) => committed.make({ id })));
+    return missing(found);
   }
 
   async schedules(): ReturnType<SagaStore['schedules']> {
@@ -283,6 +375,69 @@ export class RestateSagaStore implements SagaStore {
   isTransient = isTransient;
   refuses = refusesData;
 
+  /** Deletes what is kept in the application's database of sagas that are about to be deleted: nothing that is late has an effect any more. */
+  async forget(ids: readonly string[]): Promise<void> {
+    await this.commits?.forget(ids);
+    await this.committed?.forget(ids);
+  }
+
+  /**
+   * The checkpoint as it is sent: with the steps that it changes, and no others, which a codec has not encoded here.
+   * @throws UnstorableError
+   */
+  private toSend(checkpoint: Checkpoint): Checkpoint {
+    requireStorable(checkpoint, 'checkpoint');
+    if (!this.publishes && checkpoint.messages?.length)
+      throw new UnstorableError(
+        'ctx.publish() needs a broker; give restateEngine() a transport, such as new ClientProxyTransport(client)',
+      );
+    const { state, changed } = checkpoint;
+    const steps = new Map(changed.map((name) => [name, stepState(state, name)]));
+    return { ...checkpoint, state: { ...state, steps } };
+  }
+
+  /**
+   * Records what a transaction has committed. Whatever was asked of the saga meanwhile comes after it.
+   * @param held the lease by which it is recorded
+   */
+  private recorded(committed: Checkpoint, { epoch }: Pick<HeldLease, 'epoch'>): Promise<CheckpointResult> {
+    const checkpoint = { ...committed, epoch, cancelSeen: true, pauseSeen: true };
+    return this.first<CheckpointResult>(checkpoint.id, 'checkpoint', checkpoint);
+  }
+
+  /** False: the saga that was claimed was not all that is committed, and is claimed anew, or it is another's by now. */
+  private async mayRun(saga: StoredSaga, lease: Lease): Promise<boolean> {
+    if (!this.commits || saga.losses === 0) return true;
+    try {
+      const { unrecorded, isLost } = await this.commits.fence(saga);
+      if (!unrecorded) return !isLost;
+      await this.recorded(unrecorded, saga);
+    } catch (error) {
+      await this.giveBack([saga], lease, lease.duration).catch(() => undefined);
+      throw error;
+    }
+    await this.giveBack([saga], lease, 0);
+    return false;
+  }
+
+  /** A saga, with what has committed for it. Undefined: there is none. */
+  private async keptOf(target: StoreTarget): Promise<KeptSaga | undefined> {
+    const read = async () => {
+      const id = await this.calls.idOf(target);
+      return id === undefined ? undefined : this.calls.read(id);
+    };
+    const kept = await read();
+    if (kept || !this.committed) return kept;
+    await this.committed.make(target);
+    return read();
+  }
+
+  private async existing(target: StoreTarget): Promise<ExistingSaga | undefined> {
+    const id = await this.calls.idOf(target);
+    const kept = id === undefined ? undefined : await this.calls.read(id);
+    return kept && toExisting(kept.row);
+  }
+
   private async startOne(saga: NewSaga, lease: Lease): Promise<StartResult> {
     const { id, name, correlationId } = saga;
     if (correlationId === undefined) return this.first<StartResult>(id, 'start', saga, lease);
@@ -293,6 +448,16 @@ export class RestateSagaStore implements SagaStore {
   }
 
   private async signalOne(
+    signal: SentSignal & { readonly target: StoreTarget },
+    awaited?: AwaitedSignals,
+  ): Promise<SignalResult> {
+    const result = await this.signalStored(signal, awaited);
+    if (result.outcome !== 'unknown' || !this.committed) return result;
+    await this.committed.make(signal.target);
+    return this.signalStored(signal, awaited);
+  }
+
+  private async signalStored(
     { target, ...signal }: SentSignal & { readonly target: StoreTarget },
     awaited?: AwaitedSignals,
   ): Promise<SignalResult> {

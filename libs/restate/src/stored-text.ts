@@ -5,12 +5,16 @@ const MAP = '$map';
 /** JSON in which maps stay maps, and what is undefined stays undefined: a map of nothing. */
 const TEXT: Serde<unknown> = {
   contentType: 'application/json',
-  serialize: (value) => Buffer.from(value === undefined ? '' : JSON.stringify(value, toPlain)),
+  serialize: (value) => Buffer.from(value === undefined ? '' : toText(value)),
   deserialize: (bytes) => (bytes.length === 0 ? undefined : fromText(Buffer.from(bytes).toString())),
 };
 
 export function textOf<T>(): Serde<T> {
   return TEXT as Serde<T>;
+}
+
+export function toText(value: unknown): string {
+  return JSON.stringify(value, toPlain);
 }
 
 export function fromText(text: string): unknown {

@@ -32,8 +32,8 @@ export {
 export type { StoredTask, StoreTaskFilter } from './engine/ports/stored-task.js';
 export type { Wakeup, WakeupMessage } from './engine/ports/wakeup.js';
 export { SagaConfigurationError, SagaUnavailableError } from './errors.js';
-export { INITIAL, isInProgress, isTerminal } from './machine/saga-state.js';
-export type { EngineProcess, ExternalEngine, OpenBackend, OwnEngine } from './nest/external-engine.js';
+export { INITIAL, isInProgress, isTerminal, stepState } from './machine/saga-state.js';
+export type * from './nest/external-engine.js';
 export { transientWait } from './shared/transient-wait.js';
 export { MemoryCleanup } from './store/memory/memory-cleanup.js';
 export { type MemoryGraphs, MemoryGraphStore } from './store/memory/memory-graph-store.js';
@@ -53,3 +53,16 @@ export { MemorySagaStore } from './store/memory/memory-saga-store.js';
 export { limitKey, MemoryStepSlots, type Place } from './store/memory/memory-step-slots.js';
 export { MemoryWakeupHub } from './store/memory/memory-wakeup.js';
 export { requireStorable, UnstorableError } from './store/memory/stored-copy.js';
+export { StepTransactions } from './store/postgres/checkpoint/step-transactions.js';
+export type { EngineSql } from './store/postgres/connection/engine-sql.js';
+export { wakeupChannel } from './store/postgres/connection/schema-name.js';
+export type { Sql } from './store/postgres/connection/sql.js';
+export { sendWithin } from './store/postgres/connection/transaction-watch.js';
+export {
+  isOutage as isDatabaseOutage,
+  isTransientError as isDatabaseTransient,
+  refusesData as databaseRefuses,
+} from './store/postgres/connection/transient-errors.js';
+export { DEFAULT_SCHEMA } from './store/postgres/schema/saga-entities.js';
+export { migrationOf } from './store/postgres/schema/saga-migrations.js';
+export { instancesOf, type Needs, partsOf } from './store/postgres/setup/needs.js';

@@ -1,4 +1,14 @@
-import { DatabaseServer, DemoProcess, ThrowawayDatabase } from 'demo-support';
+import {
+  DatabaseServer,
+  DemoProcess,
+  freePort,
+  type KilledServer,
+  RequestBalancer,
+  RestateCluster,
+  restateProgram,
+  RestateServer,
+  ThrowawayDatabase,
+} from 'demo-support';
 import { readEnvironment } from '../environment.js';
 import { OrderClient } from './order-client.js';
 
@@ -17,6 +27,8 @@ export class DemoEnvironment {
   private closed: Promise<void> | undefined;
   private readonly cleanUp: (() => Promise<void>)[] = [];
   private current: { database: ThrowawayDatabase; orders: OrderClient; url: string } | undefined;
+  /** Undefined: PostgreSQL keeps the sagas. */
+  restate: KilledServer | undefined;
 
   open(): Promise<void> {
     this.opened ??= this.setUp();
@@ -67,13 +79,33 @@ export class DemoEnvironment {
       SAGA_LEASE: LEASE,
       SAGA_COMPENSATION_ATTEMPTS: String(COMPENSATION_ATTEMPTS),
     };
+    const engines = await this.engineOf(3);
     // All at the same time: the first process creates the tables.
     const [{ url }] = await Promise.all([
-      this.start('API', 'main', { ...env, PORT: '0', SAGA_WORKER: 'off' }),
-      this.start('worker A', 'worker', { ...env, SAGA_WORKER: 'on' }),
-      this.start('worker B', 'worker', { ...env, SAGA_WORKER: 'on' }),
+      this.start('API', 'main', { ...env, ...engines[0], PORT: '0', SAGA_WORKER: 'off' }),
+      this.start('worker A', 'worker', { ...env, ...engines[1], SAGA_WORKER: 'on' }),
+      this.start('worker B', 'worker', { ...env, ...engines[2], SAGA_WORKER: 'on' }),
     ]);
     this.current = { database, orders: new OrderClient(url!), url: url! };
+  }
+
+  /** Starts what keeps the sagas, unless that is PostgreSQL. @returns the variables of each process */
+  private async engineOf(processes: number): Promise<NodeJS.ProcessEnv[]> {
+    const { engine, nodes } = readEnvironment();
+    if (engine === 'postgres') return [];
+    const program = restateProgram();
+    if (!program) throw new Error(`npm has no Restate server for ${process.platform} on ${process.arch}`);
+    const restate = await (nodes > 1 ? RestateCluster : RestateServer).start(program);
+    this.restate = restate;
+    this.cleanUp.push(() => restate.stop());
+    const ports = await Promise.all(Array.from({ length: processes }, freePort));
+    // Restate reaches all of them at one address, so that one may be killed.
+    const balancer = await RequestBalancer.over(ports);
+    this.cleanUp.push(() => balancer.close());
+    return ports.map((port) => ({
+      ...{ RESTATE_INGRESS: restate.ingress, RESTATE_ADMIN: restate.admin },
+      ...{ RESTATE_PORT: String(port), RESTATE_ADDRESS: balancer.address },
+    }));
   }
 
   private async tearDown(): Promise<void> {

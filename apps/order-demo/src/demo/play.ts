@@ -5,6 +5,7 @@ import { reconcile, readStock } from './reconcile.js';
 import type { Ending, Scenario } from './scenario.js';
 import { completedOrder } from './scenarios/completed-order.js';
 import { declinedCard } from './scenarios/declined-card.js';
+import { killedNode } from './scenarios/killed-node.js';
 import { killedWorker } from './scenarios/killed-worker.js';
 import { shippingDown } from './scenarios/shipping-down.js';
 import { stuckRefund } from './scenarios/stuck-refund.js';
@@ -21,15 +22,18 @@ const SCENARIOS: readonly Scenario[] = [
 /** `npm run demo`: plays the scenarios against real processes, and checks at the end that everything adds up. */
 async function play(stage: DemoEnvironment): Promise<string[]> {
   readArguments();
-  const { orm } = readEnvironment();
-  console.log(`Starting a database, the API and two workers, with ${orm} …`);
+  const { orm, engine, nodes } = readEnvironment();
+  const restate = nodes > 1 ? `${nodes} nodes of Restate` : 'Restate';
+  const servers = engine === 'restate' ? `a database, ${restate}` : 'a database';
+  console.log(`Starting ${servers}, the API and two workers, with ${orm} …`);
   await stage.open();
   const workers = stage.workers.map(({ name, pid }) => `${name} (process ${pid})`).join(' and ');
   console.log(`The API is at ${stage.url}; ${workers} run its sagas, with a lease of ${LEASE}.`);
   console.log(`Its sagas, for operators, while this runs: ${stage.url}/${DASHBOARD_PATH}`);
   const before = await readStock(stage.database);
   const endings: Ending[] = [];
-  for (const [n, scenario] of SCENARIOS.entries()) {
+  const scenarios = nodes > 1 ? [...SCENARIOS, killedNode] : SCENARIOS;
+  for (const [n, scenario] of scenarios.entries()) {
     title(`${n + 1}  ${scenario.title}`);
     endings.push(await scenario.play(stage));
   }

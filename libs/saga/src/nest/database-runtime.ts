@@ -1,5 +1,6 @@
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { SagaBackend } from '../engine/ports/saga-backend.js';
+import type { Wakeup } from '../engine/ports/wakeup.js';
 import { PostgresCleanup } from '../store/postgres/cleanup/postgres-cleanup.js';
 import { ListenWakeup } from '../store/postgres/connection/listen-wakeup.js';
 import { wakeupChannel } from '../store/postgres/connection/schema-name.js';
@@ -11,7 +12,7 @@ import { PostgresPartitions } from '../store/postgres/partitions/postgres-partit
 import { PostgresGraphStore } from '../store/postgres/postgres-graph-store.js';
 import { PostgresRates } from '../store/postgres/read/postgres-rates.js';
 import type { Standby } from '../store/postgres/read/standby.js';
-import { partitionedNeeds, SAGA_NEEDS } from '../store/postgres/setup/needs.js';
+import { type Needs, partitionedNeeds, SAGA_NEEDS } from '../store/postgres/setup/needs.js';
 import { prepareTables } from '../store/postgres/setup/migrate.js';
 import { requireConnections } from '../store/postgres/setup/require-connections.js';
 import {
@@ -34,10 +35,11 @@ export interface DatabaseServices extends EngineParts {
   readonly rates: PostgresRates;
 }
 
-/** Connects to a database, and prepares its tables. */
+/** Connects to a database, and prepares the tables that an engine has in it. */
 export async function preparedSql(
   database: SagaDatabase,
   { options, log }: Pick<ProcessParts, 'options' | 'log'>,
+  needs: Needs = options.partitions ? partitionedNeeds(options.partitions) : SAGA_NEEDS,
 ): Promise<EngineSql> {
   if (options.worker) requireConnections(database);
   const sql = new EngineSql(database);
@@ -47,25 +49,38 @@ export async function preparedSql(
         'failover that loses commits, nothing is put back. Standbys are refused all the same.',
     ),
   );
-  const needs = options.partitions ? partitionedNeeds(options.partitions) : SAGA_NEEDS;
   await prepareTables(sql, options, needs, log);
   return sql;
 }
 
-/** Where the sagas of a database are. `patience`: how long (ms) PostgreSQL may take for an answer. */
-export function postgresBackend(
+/**
+ * Hints between the processes that share a schema.
+ * @param patience how long (ms) PostgreSQL may take for an answer
+ */
+export function hintsIn(
   sql: EngineSql,
   { schema }: Pick<ResolvedSagaOptions, 'schema'>,
   patience: number,
   log: EngineLog,
-): SagaBackend {
+): Wakeup {
   const notify = (channel: string, payload: string) =>
     sql.query('SELECT pg_notify($1, $2)', [channel, payload]);
+  return new ListenWakeup(sql.pool, wakeupChannel(schema), notify, log, patience);
+}
+
+/** Where the sagas of a database are. See `hintsIn`. */
+export function postgresBackend(
+  sql: EngineSql,
+  options: Pick<ResolvedSagaOptions, 'schema'>,
+  patience: number,
+  log: EngineLog,
+): SagaBackend {
+  const { schema } = options;
   const [cleanup, index] = [new PostgresCleanup(sql, schema), new FinishedIndex(sql, schema)];
   return {
     store: new PostgresSagaStore(sql, schema),
     graphs: new PostgresGraphStore(sql, schema),
-    wakeup: new ListenWakeup(sql.pool, wakeupChannel(schema), notify, log, patience),
+    wakeup: hintsIn(sql, options, patience, log),
     cleanup: {
       ready: (signal) => index.ensure(signal),
       batch: (batch) => cleanup.batch(batch),

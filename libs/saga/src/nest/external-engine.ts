@@ -3,7 +3,10 @@ import * as kind from '../definition/options/kinds.js';
 import type { StoredMessage } from '../engine/ports/checkpoint.js';
 import type { EngineLog } from '../engine/ports/engine-log.js';
 import type { SagaBackend } from '../engine/ports/saga-backend.js';
+import type { Wakeup } from '../engine/ports/wakeup.js';
 import type { Report } from '../shared/diagnostic.js';
+import type { EngineSql } from '../store/postgres/connection/engine-sql.js';
+import type { Needs } from '../store/postgres/setup/needs.js';
 
 /** A backend that is connected. */
 export interface OpenBackend extends SagaBackend {
@@ -25,6 +28,16 @@ export interface EngineProcess {
    * @throws SagaCodecError if this process cannot decode it
    */
   readonly relayed: (message: StoredMessage) => StoredMessage;
+  /** The application's database, with the tables of the engine in it. Undefined: it has none. */
+  readonly own?: OwnTables;
+}
+
+/** The tables that an engine has in the application's database: of what commits together with the application's data. */
+export interface OwnTables {
+  readonly sql: EngineSql;
+  readonly schema: string;
+  /** Hints by LISTEN/NOTIFY between the processes that have these tables. */
+  readonly wakeup: Wakeup;
 }
 
 /** An engine other than PostgreSQL. A package of this library makes it. */
@@ -37,10 +50,12 @@ export interface ExternalEngine {
 export interface OwnEngine extends ExternalEngine {
   /** What of a saga it cannot keep, such as `lock`. */
   refuses(graph: SagaGraph): readonly string[];
+  /** The tables that it has in the application's database. */
+  readonly needs: Needs;
   open(process: EngineProcess): Promise<OpenBackend>;
 }
 
-const OF_DATABASES = ['database', 'dataSource', 'readFrom', 'shards', 'shardOf', 'partitions'] as const;
+const OF_DATABASES = ['readFrom', 'shards', 'shardOf', 'partitions'] as const;
 
 export const externalEngine = kind.checked<ExternalEngine>(
   (given) => isOwn(given),
@@ -52,7 +67,7 @@ function isOwn(given: ExternalEngine | null): given is OwnEngine {
   return typeof open === 'function' && typeof refuses === 'function';
 }
 
-/** Reports options that are about databases: the sagas are in none. */
+/** Reports options that are about the databases of sagas: they are in none. */
 export function checkExternalEngine(
   options: { readonly engine?: object } & { readonly [Option in (typeof OF_DATABASES)[number]]?: unknown },
   report: Report,

@@ -42,7 +42,7 @@ export interface SagaModuleOptions {
   dataSource?: string;
   /**
    * An engine other than PostgreSQL, which a package of this library makes: none is released yet. What it cannot keep is
-   * refused at start-up. It excludes the options of databases. Default: PostgreSQL.
+   * refused at start-up. It excludes `readFrom`, `shards` and `partitions`. Default: PostgreSQL.
    */
   engine?: ExternalEngine;
   /**

@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { SagaObservers } from '../engine/observe/saga-observers.js';
 import type { EngineSql } from '../store/postgres/connection/engine-sql.js';
+import type { SagaDatabase } from '../store/postgres/connection/saga-database.js';
 import { Standby } from '../store/postgres/read/standby.js';
 import { inOwnContext } from '../shared/own-context.js';
 import { SagaUnavailableError } from '../errors.js';
@@ -110,13 +111,16 @@ export class SagaRuntime implements OnModuleInit, LifeCyclePart, ServiceRuntime 
 
   private over(shared: ProcessParts): Promise<Running> {
     const { engine, shards } = this.options;
-    if (engine) return externalProcess(engine as OwnEngine, shared);
+    if (engine) return externalProcess(engine as OwnEngine, shared, () => this.database());
     return shards ? this.overShards(shards, shared) : this.overDatabase(shared);
   }
 
+  private database(): SagaDatabase {
+    return applicationDatabase(this.moduleRef, this.options, 'SagaModule');
+  }
+
   private async overDatabase(shared: ProcessParts): Promise<Running> {
-    const database = applicationDatabase(this.moduleRef, this.options, 'SagaModule');
-    const sql = await preparedSql(database, shared);
+    const sql = await preparedSql(this.database(), shared);
     const standby = await this.standbyOf(sql);
     const process = await databaseRuntime(sql, shared, {}, standby);
     const rates = ratesOn(process.parts.rates, standby, this.options.schema);

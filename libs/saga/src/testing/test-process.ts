@@ -33,7 +33,7 @@ export class TestProcess implements Life {
   private mortal(store: SagaStore): SagaStore {
     const own: Partial<SagaStore> = {
       checkpoint: (checkpoints) => this.storing(checkpoints, () => store.checkpoint(checkpoints)),
-      transact: (work) => this.transact(store, work),
+      transact: (...call) => this.transact(store, ...call),
     };
     return new Proxy(store, {
       get: (target, key: keyof SagaStore) => {
@@ -48,7 +48,10 @@ export class TestProcess implements Life {
     });
   }
 
-  private transact(store: SagaStore, work: Parameters<SagaStore['transact']>[0]): Promise<CheckpointResult> {
+  private transact(
+    store: SagaStore,
+    ...[work, held]: Parameters<SagaStore['transact']>
+  ): Promise<CheckpointResult> {
     let late = false;
     const result = store.transact(async (manager) => {
       const checkpoint = await work(manager);
@@ -57,7 +60,7 @@ export class TestProcess implements Life {
       if (!this.isAlive) return never();
       late = crash === 'after';
       return checkpoint;
-    });
+    }, held);
     return result.then((saved) => {
       if (late) this.crash();
       return saved;

@@ -36,10 +36,10 @@ export interface AttemptHost extends ReportKeeper {
   extendLease(longer?: number): Promise<void>;
   /**
    * Makes the checkpoint of the attempt. Undefined: the run does not wait for this attempt any more, so that it must
-   * not be committed.
+   * not be committed. `mayEnd`: it may end the saga as well.
    * @throws NotNow if another checkpoint of the saga takes too long
    */
-  stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined>;
+  stage(attempt: StepAttempt, event: SagaEvent, mayEnd: boolean): Promise<Staged | undefined>;
   /** What was staged is durable. */
   adopt(staged: Staged): void;
   refused(result: CheckpointResult): Promise<void>;
@@ -106,10 +106,10 @@ export async function attemptInTransaction(
         };
         event = await attempts.run(attempt, noting, transaction);
         if (isFailure(event)) throw new RolledBack();
-        staged = await host.stage(attempt, event);
+        staged = await host.stage(attempt, event, !transaction.commitsFirst);
         if (!staged) throw new LeftBehind();
         return staged.checkpoint;
-      });
+      }, host.saga);
       if (result === 'saved') return void host.adopt(staged!);
       await host.refused(result);
       // Nothing is stored. The attempt was in progress when the pause was requested, so it is repeated to its end.

@@ -26,6 +26,11 @@ export interface StepTransaction {
    * reports it. Undefined: the method failed for another reason. Default: undefined.
    */
   errorBehind?(error: unknown): unknown;
+  /**
+   * True: the transaction commits before the store can refuse the checkpoint. The saga may have been cancelled meanwhile, and
+   * must not end by it. Default: the store can refuse it first.
+   */
+  readonly commitsFirst?: true;
 }
 
 /** A saga of which something cannot be read here. */
@@ -284,8 +289,12 @@ export interface SagaStore {
   /**
    * Runs `work` in a transaction and stores the checkpoint that it returns in the same one. Commits if that
    * was saved; otherwise everything is rolled back.
+   * @param held the saga, whose lease is looked at once `work` begins
    */
-  transact(work: (transaction: StepTransaction) => Promise<Checkpoint>): Promise<CheckpointResult>;
+  transact(
+    work: (transaction: StepTransaction) => Promise<Checkpoint>,
+    held: Pick<HeldLease, 'id' | 'epoch'>,
+  ): Promise<CheckpointResult>;
   /**
    * Takes the most urgent due sagas without a valid lease. An expired lease that counts for a `limit` is lost
    * once another saga takes its slot. A claim that frees slots without using them announces them, if other sagas were

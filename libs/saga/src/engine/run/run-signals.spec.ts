@@ -29,7 +29,7 @@ describe('what a saga was sent', () => {
       reply('late', { after: ['won'] }),
     );
     const transact: SagaRunPorts['transact'] = async (work) => {
-      const checkpoint = await work(undefined as never);
+      const checkpoint = await work({ transaction: undefined });
       staged.open();
       await committed.passed;
       written.push(checkpoint);

@@ -19,7 +19,7 @@ describe('what a transactional step committed', () => {
     const run = runOf(SAGA, graph, () => 'booked', {
       ...portsTo(written),
       transact: async (work) => {
-        const checkpoint = await work(undefined as never);
+        const checkpoint = await work({ transaction: undefined });
         staged.open();
         await committed.passed;
         written.push(checkpoint);
@@ -50,7 +50,7 @@ test('a transactional step that ends after the run has given the saga back is ro
   };
   const transact: SagaRunPorts['transact'] = async (work) => {
     try {
-      written.push(await work(undefined as never));
+      written.push(await work({ transaction: undefined }));
       return 'saved';
     } finally {
       rolledBack.open();
@@ -93,7 +93,7 @@ describe('a transaction whose commit is not acknowledged is not made again, if i
     const run = runOf({ ...SAGA, state }, graph, (name) => void called.push(name), {
       ...ports,
       transact: async (work) => {
-        written.push(await work(undefined as never));
+        written.push(await work({ transaction: undefined }));
         if (isLost) return 'saved';
         isLost = true;
         throw Object.assign(new Error('the connection is lost'), { code: '08006' });
@@ -137,7 +137,7 @@ test('a transactional step whose lease is not renewed before the process stops i
   expect(await ended).toEqual({ type: 'released', dueAt: 0 });
   const next = runOf({ ...SAGA, state: written.at(-1)!.state }, graph, (method) => void called.push(method), {
     ...portsTo(written),
-    transact: async (work) => (await work(undefined as never)) && 'saved',
+    transact: async (work) => (await work({ transaction: undefined })) && 'saved',
   });
   expect(await next.advance()).toEqual({ type: 'settled' });
   expect([called, next.state.status]).toEqual([['book'], 'completed']);
@@ -162,7 +162,7 @@ test('no step starts that a transaction is about to make unnecessary', async () 
   );
   const called: string[] = [];
   const transact: SagaRunPorts['transact'] = async (work) => {
-    await work(undefined as never);
+    await work({ transaction: undefined });
     staged.open();
     await committed.passed;
     return 'saved';
@@ -371,7 +371,7 @@ describe('a run whose lease may have run out', () => {
     const called: string[] = [];
     const transact: SagaRunPorts['transact'] = async (work) => {
       run.leasedAt = old;
-      await work(undefined as never);
+      await work({ transaction: undefined });
       return 'saved';
     };
     const run: SagaRun = runOf(
@@ -461,7 +461,7 @@ test('a transactional step that is cancelled while its transaction begins is not
   const transact: SagaRunPorts['transact'] = async (work) => {
     asked.open();
     await opens.passed;
-    written.push(await work(undefined as never));
+    written.push(await work({ transaction: undefined }));
     return 'saved';
   };
   const run = runOf(SAGA, graph, async (method) => void calls.push(method), {

@@ -287,13 +287,13 @@ export class SagaRun implements LeasedRun, AttemptHost {
    * Makes the checkpoint of a transactional step, which its transaction stores.
    * @throws NotNow if another checkpoint of the saga is not written in time
    */
-  async stage(attempt: StepAttempt, event: SagaEvent): Promise<Staged | undefined> {
+  async stage(attempt: StepAttempt, event: SagaEvent, mayEnd: boolean): Promise<Staged | undefined> {
     const release = await this.writing.acquireWithin(STAGE_MAX_WAIT_MS, this.ports.clock);
     if (!release) throw new NotNow();
     if (!this.attempts.has(attempt)) return void release();
     const { state, decision: next } = this.record.stage(event);
     // The last step's transaction also finishes the saga.
-    const isLast = next.settle !== undefined && this.attempts.size === 1 && this.inbox.isEmpty;
+    const isLast = mayEnd && next.settle !== undefined && this.attempts.size === 1 && this.inbox.isEmpty;
     const candidate = isLast ? evolve(this.graph, state, { type: 'settled', status: next.settle }) : state;
     const parts = { ...(isLast && { release: {} }), effects: attempt.messages };
     return { candidate, checkpoint: this.checkpointOf(candidate, next, parts), release };

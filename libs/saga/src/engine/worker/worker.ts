@@ -84,7 +84,7 @@ export class Worker implements ClaimingWorker {
     };
     return {
       ...ports,
-      transact: (work) => writers.transact(work),
+      transact: (work, held) => writers.transact(work, held),
       checkpoint: (checkpoint) => writers.checkpoint(checkpoint),
       answered: (duration) => capacity.answered(duration),
       reserve: (limit, attempts) => retry.run(() => store.reserve(limit, attempts)),

@@ -132,14 +132,17 @@ export class SagaWriters {
   }
 
   /** Runs `work` in a transaction that also stores the checkpoint that it returns. */
-  async transact(work: (transaction: StepTransaction) => Promise<MadeCheckpoint>): Promise<CheckpointResult> {
+  async transact(
+    work: (transaction: StepTransaction) => Promise<MadeCheckpoint>,
+    held: Parameters<SagaStore['transact']>[1],
+  ): Promise<CheckpointResult> {
     await this.ports.recovery?.ready();
     let made: MadeCheckpoint | undefined;
     const result = await this.ports.store.transact(async (transaction) => {
       made = await work(transaction);
       this.afterFailover(made);
       return made;
-    });
+    }, held);
     if (result === 'saved') this.recent?.stored(made!, true);
     return result;
   }

@@ -245,6 +245,6 @@ test('a value that the codec cannot encode is not stored, nor is anything in the
   const running = await held(inner);
   const checkpoint = checkpointOf(running, FULL);
   await expect(store.checkpoint([checkpoint])).rejects.toEqual(failure());
-  await expect(store.transact(async () => checkpoint)).rejects.toEqual(failure());
+  await expect(store.transact(async () => checkpoint, running)).rejects.toEqual(failure());
   expect(await inner.load({ id: running.id })).toEqual(running);
 });

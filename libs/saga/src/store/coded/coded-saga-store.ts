@@ -118,8 +118,8 @@ export function codedSagaStore(store: SagaStore, codec: PayloadCodec | undefined
       );
     },
 
-    transact: (work) =>
-      store.transact(async (transaction) => convertCheckpoint(await work(transaction), encoding)),
+    transact: (work, held) =>
+      store.transact(async (transaction) => convertCheckpoint(await work(transaction), encoding), held),
 
     async claim(request) {
       const claim = await store.claim(request);

@@ -2,7 +2,8 @@ import type { Durability } from '../../definition/options/saga-options.js';
 import type { Checkpoint, CheckpointResult } from '../../engine/ports/checkpoint.js';
 import type { StepTransaction } from '../../engine/ports/saga-store.js';
 import type { StoredTask, StoreTaskFilter } from '../../engine/ports/stored-task.js';
-import { StepTransactions } from './checkpoint/step-transactions.js';
+import { type StagedCheckpoint, StepTransactions } from './checkpoint/step-transactions.js';
+import type { Sql } from './connection/sql.js';
 import { findTasks } from './read/find-tasks.js';
 import type { SchemaStatements } from './schema-statements.js';
 
@@ -11,10 +12,9 @@ export class StepStatements {
   private readonly transactions: StepTransactions;
 
   constructor(private readonly on: SchemaStatements) {
-    this.transactions = new StepTransactions(on.sql, on.checkpoints, on.texts, {
+    this.transactions = new StepTransactions(on.sql, {
       schema: on.schema,
-      notify: (sql) => on.notify(sql, 'due'),
-      dequeue: (checkpoint) => on.claims.dequeue(checkpoint),
+      stage: (sql, checkpoint) => this.stage(sql, checkpoint),
       checkpointNothing: () => on.calls.prepare(),
     });
   }
@@ -29,6 +29,21 @@ export class StepStatements {
 
   tasks(filter: StoreTaskFilter): Promise<StoredTask[]> {
     return this.on.searching((sql) => findTasks(sql, this.on.schema, filter));
+  }
+
+  /** At an isolation level where the saga's lock cannot be handed on, the saga stays in its queue and is due: see lock-queue.sql. */
+  private async stage(sql: Sql, checkpoint: Checkpoint): Promise<StagedCheckpoint> {
+    const { checkpoints, texts, claims } = this.on;
+    const idleTimeout = this.on.sql.watchdog.betweenStatements;
+    const [result] = await checkpoints.saveOn(sql, [checkpoint], { idleTimeout });
+    if (result !== 'raised') return { result: result! };
+    const [stored] = await checkpoints.saveOn(sql, [{ ...checkpoint, lock: undefined }], { idleTimeout });
+    if (stored === 'saved') {
+      await sql.query(...texts.stayQueued({ id: checkpoint.id }));
+      await this.on.notify(sql, 'due');
+    }
+    // If this fails, the worker that claims the saga does it.
+    return { result: stored as CheckpointResult, afterwards: () => claims.dequeue(checkpoint) };
   }
 }
 

@@ -7,26 +7,27 @@ import type { Sql } from '../connection/sql.js';
 import { sendWithin, TransactionWatch } from '../connection/transaction-watch.js';
 import { asEngineFailure, concernsStatement, isOutage } from '../connection/transient-errors.js';
 import { SagaTransactionError } from '../../../errors.js';
-import type { Statements } from '../sql-texts.js';
-import type { SagaCheckpoints } from './save-checkpoints.js';
+
+/** A checkpoint that a transaction is about to commit. */
+export interface StagedCheckpoint {
+  readonly result: CheckpointResult;
+  /** What is left to do once it has committed. If this fails, nothing is lost. */
+  readonly afterwards?: () => Promise<void>;
+}
 
 interface StepTransactionsPorts {
   /** The schema of the sagas. */
   readonly schema: string;
-  /** Announces, in this transaction, that a saga is due. */
-  notify(sql: Sql): Promise<void>;
-  /** Removes an ended saga from the queue of its semantic lock. */
-  dequeue(checkpoint: Checkpoint): Promise<void>;
+  /** Stores the checkpoint in the transaction, which may be at any isolation level. */
+  stage(sql: Sql, checkpoint: Checkpoint): Promise<StagedCheckpoint>;
   /** Sends a checkpoint of no saga on another connection, and fails as the checkpoint of each saga does. */
-  checkpointNothing(): Promise<void>;
+  checkpointNothing(): Promise<unknown>;
 }
 
 /** The transactions of steps. Each commits the work of a method together with the checkpoint that records it. */
 export class StepTransactions {
   constructor(
     private readonly sql: EngineSql,
-    private readonly checkpoints: SagaCheckpoints,
-    private readonly statements: Pick<Statements, 'stayQueued'>,
     private readonly ports: StepTransactionsPorts,
   ) {}
 
@@ -67,7 +68,7 @@ export class StepTransactions {
     const client = await watchdog.connected(session.connect());
     // What the method sends is the application's, and takes as long as it takes; the rest is not.
     const answered = <T>(answer: Promise<T>) => watchdog.watch(client, answer);
-    let queued: Checkpoint | undefined;
+    let next: StagedCheckpoint['afterwards'];
     try {
       await watchdog.admit(client, era);
       const watch = TransactionWatch.on(client);
@@ -85,41 +86,19 @@ export class StepTransactions {
       if (session.flush) await sendWithin(sql, what, () => session.flush!());
       await watch.requireOpen(what, sql);
       // From here on the saga's row is locked, and nothing but our own COMMIT is to come.
-      const { result, isQueued } = await answered(this.checkpointWithin(sql, checkpoint));
+      const { result, afterwards } = await answered(this.ports.stage(sql, checkpoint));
       if (result === 'saved') await answered(session.commit()).catch(asCommitFailure);
       else await answered(session.rollback()).catch(() => undefined);
       if (result === 'saved') watch.requireCommitted(what);
-      if (result === 'saved' && isQueued) queued = checkpoint;
+      if (result === 'saved') next = afterwards;
       return result;
     } catch (error) {
       await answered(session.rollback()).catch(() => undefined);
       throw error;
     } finally {
       await session.release();
-      // If this fails, the worker that claims the saga does it.
-      if (queued) await this.ports.dequeue(queued).catch(() => undefined);
+      await next?.().catch(() => undefined);
     }
-  }
-
-  /**
-   * The checkpoint of a step's transaction, which may be at any level. At one where the saga's lock cannot be handed on,
-   * the saga stays in its queue and is due: see lock-queue.sql.
-   */
-  private async checkpointWithin(
-    sql: Sql,
-    checkpoint: Checkpoint,
-  ): Promise<{ result: CheckpointResult; isQueued: boolean }> {
-    const idleTimeout = this.sql.watchdog.betweenStatements;
-    const [result] = await this.checkpoints.saveOn(sql, [checkpoint], { idleTimeout });
-    if (result !== 'raised') return { result: result!, isQueued: false };
-    const [stored] = await this.checkpoints.saveOn(sql, [{ ...checkpoint, lock: undefined }], {
-      idleTimeout,
-    });
-    if (stored === 'saved') {
-      await sql.query(...this.statements.stayQueued({ id: checkpoint.id }));
-      await this.ports.notify(sql);
-    }
-    return { result: stored as CheckpointResult, isQueued: true };
   }
 }
 

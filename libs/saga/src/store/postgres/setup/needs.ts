@@ -30,10 +30,11 @@ export interface Needs {
   readonly migrationsOf: (schema: string) => SagaMigration[];
 }
 
-const instancesOf = (classes: readonly (new () => unknown)[]): SagaMigration[] =>
+export const instancesOf = (classes: readonly (new () => unknown)[]): SagaMigration[] =>
   classes.map((one) => new one() as SagaMigration);
 
-const partsOf = (statements: readonly string[]) => ({
+/** What these statements create, as a module needs it. */
+export const partsOf = (statements: readonly string[]) => ({
   tables: createdBy(statements, 'TABLE'),
   sequences: createdBy(statements, 'SEQUENCE'),
   // steps_of is for people and their queries.

@@ -11,7 +11,7 @@ import {
 import type { AddressInfo } from 'node:net';
 
 /** A load balancer: each request goes to the next of some ports that answers. */
-export class Balancer {
+export class RequestBalancer {
   private readonly server = createServer();
   private readonly clients = new Set<ServerHttp2Session>();
   private readonly sessions = new Map<number, ClientHttp2Session>();
@@ -25,8 +25,8 @@ export class Balancer {
     });
   }
 
-  static async over(ports: readonly number[]): Promise<Balancer> {
-    const balancer = new Balancer(ports);
+  static async over(ports: readonly number[]): Promise<RequestBalancer> {
+    const balancer = new RequestBalancer(ports);
     balancer.server.listen(0, '127.0.0.1');
     await once(balancer.server, 'listening');
     return balancer;

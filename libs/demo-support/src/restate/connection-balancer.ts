@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** A load balancer of connections: each goes to the next of some ports that answers. */
-export class TcpBalancer {
+export class ConnectionBalancer {
   private readonly server = createServer((client) => void this.pass(client));
   private readonly open = new Set<Socket>();
   private turn = 0;
 
   private constructor(private readonly ports: readonly number[]) {}
 
-  static async over(ports: readonly number[]): Promise<TcpBalancer> {
-    const balancer = new TcpBalancer(ports);
+  static async over(ports: readonly number[]): Promise<ConnectionBalancer> {
+    const balancer = new ConnectionBalancer(ports);
     balancer.server.listen(0, '127.0.0.1');
     await once(balancer.server, 'listening');
     return balancer;

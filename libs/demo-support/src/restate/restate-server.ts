@@ -3,9 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../libs/cli/src/postgres/free-port.js';
-import { pause } from './gate.js';
-import { TcpBalancer } from './tcp-balancer.js';
+import { setTimeout as pause } from 'node:timers/promises';
+// By its place, since it is no public entry of the package.
+import { freePort } from '../../../cli/dist/postgres/index.js';
+import { ConnectionBalancer } from './connection-balancer.js';
 
 const PROGRAM = `@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`;
 /** A machine that is busy takes its time. */
@@ -69,7 +70,8 @@ export class RestateServer implements KilledServer {
       RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '128 MiB',
       RESTATE_LOG_FILTER: 'warn',
     };
-    const start = () => spawn(program, ['--no-logo'], { env, stdio: 'ignore' });
+    // Detached: ctrl-C in a terminal reaches the process that ends it in its order.
+    const start = () => spawn(program, ['--no-logo'], { env, stdio: 'ignore', detached: true });
     const server = new RestateServer(
       `http://127.0.0.1:${ingress}`,
       `http://127.0.0.1:${admin}`,
@@ -182,7 +184,7 @@ export class RestateCluster implements KilledServer {
 
   private constructor(
     private readonly nodes: readonly RestateServer[],
-    private readonly balancers: readonly [ingress: TcpBalancer, admin: TcpBalancer],
+    private readonly balancers: readonly [ingress: ConnectionBalancer, admin: ConnectionBalancer],
   ) {}
 
   static async start(program: string): Promise<RestateCluster> {
@@ -191,7 +193,7 @@ export class RestateCluster implements KilledServer {
     const nodes = await Promise.all(
       ports.map((port, n) => RestateServer.start(program, { name: `n${n}`, port, nodes: addresses })),
     );
-    const before = (which: 0 | 1) => TcpBalancer.over(nodes.map((node) => node.ports[which]));
+    const before = (which: 0 | 1) => ConnectionBalancer.over(nodes.map((node) => node.ports[which]));
     return new RestateCluster(nodes, await Promise.all([before(0), before(1)]));
   }
 
