@@ -43,3 +43,13 @@ describe('a step whose worker was lost is recorded before the next one begins', 
     expect(takenOver(graph, 'book=running').hasNews).toBe(false);
   });
 });
+
+test('a slot that comes while a transaction settles the saga is not recorded: the lease is given back with it', () => {
+  const graph = graphOf(stepOf('book', { transactional: true }), stepOf('ship', { limit: { count: 1 } }));
+  const record = new RunRecord(graph, stateOf('running', 'book=running'), () => 0);
+  record.apply({ type: 'slot-awaited', step: 'ship', now: 0 });
+  const { state } = record.stage({ type: 'step-completed', step: 'book', result: '1', now: 0 });
+  record.apply({ type: 'slot-granted', step: 'ship' });
+  record.adopt({ ...state, status: 'stuck' });
+  expect(record.isSaved).toBe(true);
+});

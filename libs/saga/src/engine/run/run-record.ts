@@ -4,7 +4,7 @@ import { evolve } from '../../machine/evolve.js';
 import { follow, type Followed } from '../../machine/follow.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { relationsOf } from '../../machine/graph-relations.js';
-import { type SagaState, stepState } from '../../machine/saga-state.js';
+import { isSettled, type SagaState, stepState } from '../../machine/saga-state.js';
 import { StepMap } from '../../machine/data/step-map.js';
 import { NOTHING } from '../../shared/empty-array.js';
 
@@ -110,7 +110,8 @@ export class RunRecord {
     const meanwhile = this.sinceStaged ?? [];
     this.sinceStaged = undefined;
     this.saveAs(candidate);
-    for (const event of meanwhile) this.apply(event);
+    // The lease is given back with what settles the saga: what came since is not for this run any more.
+    if (!isSettled(candidate.status)) for (const event of meanwhile) this.apply(event);
   }
 
   /** The results of these steps cannot be stored: the same has happened since the last checkpoint, but that they failed. */
