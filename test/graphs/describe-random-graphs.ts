@@ -9,7 +9,6 @@ import {
   Step,
   WaitFor,
 } from '../../libs/saga/src/index.js';
-import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import { SagaRuntime } from '../../libs/saga/src/nest/saga.runtime.js';
 import { plannedSaga } from '../chaos/programs/planned-saga.js';
 import { randomGraphs, type RandomGraph } from '../oracle/random-graph.js';
@@ -41,16 +40,12 @@ interface Cast {
 /**
  * Plays random graphs in applications, beside a model of what each may do.
  * @param start starts an application that has these sagas
- * @param kept a graph without what the engine refuses
  */
 export function describeRandomGraphs(
   start: (sagas: Type[], options: SagaModuleOptions) => Promise<GraphApp>,
-  kept: (graph: SagaGraph) => SagaGraph = (graph) => graph,
 ): void {
   describe(`${RUNS} sagas of random graphs in real applications (GRAPH_SEED=${SEED})`, () => {
-    const sagas = fc
-      .sample(randomGraphs, { numRuns: RUNS, seed: SEED })
-      .map(({ graph, moves }, n) => scene({ graph: kept(graph), moves }, n));
+    const sagas = fc.sample(randomGraphs, { numRuns: RUNS, seed: SEED }).map(scene);
     const companies = Array.from({ length: Math.ceil(RUNS / AT_ONCE) }, (_, n) =>
       sagas.slice(n * AT_ONCE, (n + 1) * AT_ONCE),
     );

@@ -1,8 +1,9 @@
 import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import pg from 'pg';
 import { freePort } from '../../libs/cli/src/postgres/free-port.js';
 import { restateEngine } from '../../libs/restate/src/index.js';
-import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
+import { pgDatabase } from '../../libs/saga/src/databases/pg/index.js';
 import {
   SagaModule,
   type SagaModuleOptions,
@@ -11,10 +12,15 @@ import {
 } from '../../libs/saga/src/index.js';
 import { describeRandomGraphs } from '../graphs/describe-random-graphs.js';
 import { RestateServer, restateProgram } from '../../libs/demo-support/src/restate/restate-server.js';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import '../support/with-resolvers.mjs';
 
 const program = restateProgram();
 let server: RestateServer;
+let database: TestDatabase;
+let pool: pg.Pool;
+/** Transactional steps that are held have a connection each. */
+const CONNECTIONS = 80;
 /** Each application has the address of the one before it. */
 let port: number;
 const open = new Set<INestApplicationContext>();
@@ -22,7 +28,10 @@ const open = new Set<INestApplicationContext>();
 async function start(sagas: Type[], options: SagaModuleOptions) {
   const { ingress, admin } = server;
   const engine = restateEngine({ ingress, admin, port });
-  @Module({ imports: [SagaModule.forRoot({ engine, ...options })], providers: sagas })
+  @Module({
+    imports: [SagaModule.forRoot({ engine, database: pgDatabase(pool), ...options })],
+    providers: sagas,
+  })
   class AppModule {}
   const nest = await NestFactory.createApplicationContext(AppModule, {
     logger: false,
@@ -34,11 +43,6 @@ async function start(sagas: Type[], options: SagaModuleOptions) {
     await nest.close();
   };
   return { nest, sagas: nest.get(SagaService), operations: nest.get(SagaOperations), close };
-}
-
-function withoutTransactions(graph: SagaGraph): SagaGraph {
-  const steps = [...graph.steps].map(([name, node]) => [name, { ...node, transactional: false }] as const);
-  return { ...graph, steps: new Map(steps) };
 }
 
 const describeWhere = program ? describe : describe.skip;
@@ -54,6 +58,14 @@ describeWhere('on Restate', () => {
     open.clear();
     await server.stop();
   });
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = new pg.Pool({ connectionString: database.url, max: CONNECTIONS });
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
 
-  describeRandomGraphs(start, withoutTransactions);
+  describeRandomGraphs(start);
 });
