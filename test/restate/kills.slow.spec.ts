@@ -1,11 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import type pg from 'pg';
+import { DataSource } from 'typeorm';
 import { SagaModule, SagaService } from 'nestjs-durable-saga';
 import { restateEngine } from 'nestjs-durable-saga-restate';
 import type { KeptSaga } from '../../libs/restate/src/kept-saga.js';
 import { fromText } from '../../libs/restate/src/stored-text.js';
 import { freePort } from '../../libs/cli/src/postgres/free-port.js';
+import { BOOKED_TABLE, BookedSaga } from '../chaos/programs/booked.saga.js';
 import { type ChaosOrder, ChaosOrderSaga } from '../chaos/programs/order.saga.js';
 import { PARTICIPANT_TABLE, Participants } from '../chaos/programs/participants.js';
 import { eventually, quietPool } from '../chaos/support/chaos-databases.js';
@@ -50,6 +54,8 @@ describeWhere.each(Object.entries(SERVERS))(
     let database: TestDatabase;
     let participants: pg.Pool;
     let starter: INestApplicationContext;
+    /** The bookings whose transaction has committed. */
+    const begun = new Set<string>();
     let environments: Record<string, string>[];
     let workers: WorkerProcess[];
 
@@ -57,6 +63,7 @@ describeWhere.each(Object.entries(SERVERS))(
       [server, database] = await Promise.all([start(program!), createTestDatabase()]);
       participants = quietPool(database.url);
       await participants.query(PARTICIPANT_TABLE);
+      await participants.query(BOOKED_TABLE);
       const ports = await Promise.all(Array.from({ length: PROCESSES }, freePort));
       balancer = await RequestBalancer.over(ports);
       environments = ports.map((port) => ({
@@ -81,8 +88,11 @@ describeWhere.each(Object.entries(SERVERS))(
       const { ingress, admin } = server;
       const engine = restateEngine({ ingress, admin, port: 0, address: balancer.address });
       @Module({
-        imports: [SagaModule.forRoot({ engine, worker: false })],
-        providers: [Participants, ChaosOrderSaga],
+        imports: [
+          TypeOrmModule.forRoot({ type: 'postgres', url: database.url }),
+          SagaModule.forRoot({ engine, worker: false }),
+        ],
+        providers: [Participants, ChaosOrderSaga, BookedSaga],
       })
       class StarterModule {}
       return NestFactory.createApplicationContext(StarterModule, { logger: ['error'] });
@@ -99,6 +109,7 @@ describeWhere.each(Object.entries(SERVERS))(
             count: SAGAS_A_KILL,
             held: inStep,
           });
+          await startBookings(kill * SAGAS_A_KILL);
           if (isOfServer) {
             await server.kill();
             await server.restart();
@@ -108,11 +119,14 @@ describeWhere.each(Object.entries(SERVERS))(
             workers[victim] = await WorkerProcess.start(environments[victim]!);
           }
         }
-        const sagas = await eventually(
+        const all = await eventually(
           stored,
-          (all) => all.length === SAGAS && all.every(hasEnded),
+          (sagas) => sagas.length === SAGAS + begun.size && sagas.every(hasEnded),
           PATIENCE,
         );
+        const [sagas, bookings] = [all.filter(isOrder), all.filter((kept) => !isOrder(kept))];
+        expect(await wrongBookings(bookings)).toEqual([]);
+        expect(bookings.map(({ row }) => row.saga.id).toSorted()).toEqual([...begun].toSorted());
         const { wrong, repeated } = await checkOrdersOf(rowsOf(sagas), participants);
         expect(wrong).toEqual([]);
         // The calls that kills interrupted were made again, with the same key.
@@ -120,6 +134,41 @@ describeWhere.each(Object.entries(SERVERS))(
       },
       2 * PATIENCE,
     );
+
+    /** In transactions, of which every fourth is rolled back. Some sagas are cancelled at once. */
+    async function startBookings(first: number): Promise<void> {
+      const source = starter.get(DataSource);
+      const sagas = starter.get(SagaService);
+      for (let n = first; n < first + SAGAS_A_KILL; n += 1) {
+        const id = randomUUID();
+        const booking = { n, refused: n % 5 === 0 };
+        const committed = source.transaction(async (manager) => {
+          await sagas.start(BookedSaga, booking, { id, transaction: manager });
+          if (n % 4 === 0) throw new Error('rolled back');
+        });
+        if (n % 4 === 0) await expect(committed).rejects.toThrow('rolled back');
+        else {
+          await committed;
+          begun.add(id);
+          if (n % 7 === 0) await sagas.cancel(id).catch(() => undefined);
+        }
+      }
+    }
+
+    /** What a saga has written, against what it says of itself. */
+    async function wrongBookings(bookings: readonly KeptSaga[]): Promise<string[]> {
+      const { rows } = await participants.query<{ saga_id: string; entry: string }>('SELECT * FROM booked');
+      return bookings.flatMap(({ row: { saga } }) => {
+        const { id, state } = saga;
+        const entries = rows.filter(({ saga_id }) => saga_id === id).map(({ entry }) => entry);
+        const expected = [...state.steps].flatMap(([name, { status }]) => {
+          if (status === 'completed') return name;
+          return status === 'compensated' ? [name, UNDONE_BY[name]!] : [];
+        });
+        const isRight = String(entries.toSorted()) === String(expected.toSorted());
+        return isRight ? [] : `${id} is ${state.status} after ${entries.join(', ')}`;
+      });
+    }
 
     async function stored(): Promise<KeptSaga[]> {
       const query =
@@ -129,6 +178,8 @@ describeWhere.each(Object.entries(SERVERS))(
   },
 );
 
+const UNDONE_BY: Readonly<Record<string, string>> = { reserve: 'unreserve', charge: 'refund' };
+const isOrder = ({ row }: KeptSaga) => row.saga.name === 'chaos-order';
 const hasEnded = ({ row }: KeptSaga) => ['completed', 'compensated'].includes(row.saga.state.status);
 
 function rowsOf(sagas: readonly KeptSaga[]) {

@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SagaModule, SagaService } from 'nestjs-durable-saga';
 import { DataSource } from 'typeorm';
+import { BookedSaga } from './booked.saga.js';
 import { FamilyOrderSaga, FamilyShipmentSaga } from './family.saga.js';
 import { HeldSaga } from './held.saga.js';
 import { LedgerSaga } from './ledger.saga.js';
@@ -17,6 +18,7 @@ import { ResumingSaga } from './resuming.saga.js';
 import { WaitingSaga } from './waiting.saga.js';
 
 const SAGAS = [
+  BookedSaga,
   ChaosOrderSaga,
   FamilyOrderSaga,
   FamilyShipmentSaga,
@@ -41,7 +43,15 @@ const engine =
     : undefined;
 
 /** What Restate keeps. */
-const ON_RESTATE = [ChaosOrderSaga, FamilyOrderSaga, FamilyShipmentSaga, HeldSaga, LongSaga, WaitingSaga];
+const ON_RESTATE = [
+  BookedSaga,
+  ChaosOrderSaga,
+  FamilyOrderSaga,
+  FamilyShipmentSaga,
+  HeldSaga,
+  LongSaga,
+  WaitingSaga,
+];
 
 @Module({
   imports: [
