@@ -3,6 +3,7 @@ import { Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SagaModule, SagaOperations, SagaSchedules, SagaService } from 'nestjs-durable-saga';
+import { onEngine } from '../engine.js';
 import * as limits from './limits.js';
 import * as longSteps from './long-steps.js';
 import * as operators from './operators.js';
@@ -10,10 +11,11 @@ import * as people from './people.js';
 import * as schedules from './schedules.js';
 import * as times from './times.js';
 
+const sagas = () => SagaModule.forRootAsync({ useFactory: onEngine });
 const database = () => TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL });
 
 @Module({
-  imports: [database(), SagaModule.forRoot()],
+  imports: [database(), sagas()],
   providers: [
     ...limits.limitSagas,
     ...longSteps.longStepSagas,
@@ -25,10 +27,10 @@ const database = () => TypeOrmModule.forRoot({ type: 'postgres', url: process.en
 })
 class AppModule {}
 
-@Module({ imports: [database(), SagaModule.forRoot()], providers: schedules.scheduleSagas })
+@Module({ imports: [database(), sagas()], providers: schedules.scheduleSagas })
 class SecondModule {}
 
-@Module({ imports: [database(), SagaModule.forRoot()], providers: [schedules.CaughtUpSaga] })
+@Module({ imports: [database(), sagas()], providers: [schedules.CaughtUpSaga] })
 class CatchUpModule {}
 
 const start = (module: Type) => NestFactory.createApplicationContext(module, { logger: ['error'] });
