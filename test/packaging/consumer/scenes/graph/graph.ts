@@ -155,7 +155,7 @@ class PivotSaga {
     return note(ctx.input.id, 'transfer');
   }
   @Step() tell(ctx: Ctx) {
-    if (!told.has(ctx.input.id)) throw new StepRejectedError('nobody is there');
+    if (!told.has(ctx.input.id)) throw new StepRejectedError('there is no answer');
     return 'told';
   }
 }
