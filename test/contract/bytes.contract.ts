@@ -1,4 +1,4 @@
-import { testOf } from './features.js';
+import { describeOf, testOf } from './features.js';
 import { randomBytes } from 'node:crypto';
 import { sizeOfSaga, SMALL_SAGA } from '../../libs/saga/src/engine/ports/payload-size.js';
 import type { ClaimBytes } from '../../libs/saga/src/engine/ports/saga-store.js';
@@ -56,7 +56,7 @@ export function describeBytes(subject: () => StoreSubject): void {
   /** A large one: two of them are no more than a page even if, encoded, they are stored a third larger. */
   const large = 2.5 * SMALL_SAGA;
 
-  describe('rows of any size', () => {
+  describeOf('answers of bounded size')('rows of any size', () => {
     const axis = SIZES.flatMap((bytes) => [
       { bytes, compressible: false },
       { bytes, compressible: true },

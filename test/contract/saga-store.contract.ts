@@ -68,7 +68,7 @@ const PARTS: readonly (readonly [Part, Feature?])[] = [
   [describeSchedules],
   [describeReports],
   [describeGraphs],
-  [describeBytes, 'answers of bounded size'],
+  [describeBytes],
   [describeCleanup],
   [describeWakeups],
 ];

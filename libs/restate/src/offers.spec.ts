@@ -14,7 +14,7 @@ const rowOf = (id: string, dueAt = NOW, name = 'order') =>
       createdAt: dueAt,
       state: { ...INITIAL, status: 'running' },
     },
-    steps: new Map(),
+    signals: [],
   }) as unknown as MemoryRow;
 const ORDERS = { sagas: [{ name: 'order', version: 1 }], limit: 10 };
 

@@ -1,4 +1,10 @@
-import { type ClaimRequest, type MemoryRow, rank } from 'nestjs-durable-saga/internal/backend';
+import {
+  type ClaimRequest,
+  type MemoryRow,
+  rank,
+  sizeOf,
+  SMALL_SAGA,
+} from 'nestjs-durable-saga/internal/backend';
 import { dueAtOf } from './kept-saga.js';
 import type { News } from './objects.js';
 
@@ -26,6 +32,8 @@ export interface Offer {
   readonly version: number;
   readonly rank: number;
   readonly limitKey?: string;
+  /** Larger than SMALL_SAGA. */
+  readonly isLarge: boolean;
 }
 
 /** The due sagas that Restate has offered to this process. */
@@ -57,7 +65,8 @@ export class Offers {
   /** False: as far as is known, the saga is not run here. */
   private addDue(row: MemoryRow): boolean {
     const { id, name, version, limitKey } = row.saga;
-    const offer = { id, name, version, limitKey, rank: rank(row) };
+    const isLarge = sizeOf(row) > SMALL_SAGA;
+    const offer = { id, name, version, limitKey, rank: rank(row), isLarge };
     this.due.set(id, offer);
     if (this.due.size > MOST) this.due.delete(this.due.keys().next().value!);
     return this.asked !== undefined && isAsked(offer, this.asked);
@@ -76,10 +85,12 @@ export class Offers {
     this.due.set(offer.id, offer);
   }
 
-  /** Takes the most urgent ones that a claim asks for. */
-  take({ sagas, limit }: Pick<ClaimRequest, 'sagas' | 'limit'>): Offer[] {
+  /** Takes the most urgent ones that a claim asks for. @param onlySmall no large sagas */
+  take({ sagas, limit }: Pick<ClaimRequest, 'sagas' | 'limit'>, onlySmall = false): Offer[] {
     this.asked = sagas;
-    const asked = [...this.due.values()].filter((offer) => isAsked(offer, sagas));
+    const asked = [...this.due.values()].filter(
+      (offer) => isAsked(offer, sagas) && !(onlySmall && offer.isLarge),
+    );
     const taken = asked.sort((one, other) => one.rank - other.rank).slice(0, limit);
     for (const { id } of taken) this.due.delete(id);
     return taken;

@@ -1,5 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Claim, ClaimRequest, StoredSaga } from 'nestjs-durable-saga/internal/backend';
+import {
+  type Claim,
+  type ClaimRequest,
+  sizeOfSaga,
+  type StoredSaga,
+} from 'nestjs-durable-saga/internal/backend';
 import { type ClaimedSlot, SAGA_SLOTS, slotKey } from './contracts.js';
 import type { Offer, Offers } from './offers.js';
 import type { RestateCalls } from './restate-calls.js';
@@ -10,11 +15,16 @@ const CLAIMED_WITHIN = 10_000;
 /** One claim: of what the process was offered, the most urgent first, within the slots of their limits. */
 export class RestateClaim {
   private readonly taken: { readonly rank: number; readonly saga: StoredSaga }[] = [];
-  /** Found no slot: they stay offered. */
+  /** Found no slot, or no room: they stay offered. */
   private readonly turnedAway: Offer[] = [];
   /** The keys of SAGA_SLOTS of which all are taken. */
   private readonly full = new Set<string>();
+  /** A large saga has found no room. */
   private heavy = false;
+  /** The room that is left for large ones. Undefined: there is no bound. */
+  private bytes: ClaimRequest['bytes'];
+  /** The last claim of a large one. */
+  private large: Promise<unknown> = Promise.resolve();
   private failure: unknown;
   /** When the last saga was claimed. */
   private at: number | undefined;
@@ -25,19 +35,21 @@ export class RestateClaim {
     private readonly offers: Offers,
     /** False: the saga that was claimed does not run now. */
     private readonly mayRun: (saga: StoredSaga) => Promise<boolean>,
-  ) {}
+  ) {
+    this.bytes = request.bytes;
+  }
 
   async make(): Promise<Claim> {
     const { request, taken } = this;
     for (;;) {
       const before = taken.length;
-      const offers = this.offers.take({ ...request, limit: request.limit - before });
+      const offers = this.offers.take({ ...request, limit: request.limit - before }, this.heavy);
       // Calls that claim again and again leave room for what makes offers.
       if (offers.length === 0) await setImmediate();
       await Promise.all(this.inTurns(offers).map((turn) => this.takeInTurn(turn)));
-      // Others take the places of those that have to wait for a lock, or a slot.
+      // Others take the places of those that have to wait for a lock, a slot, or room.
       const areAllTaken = taken.length === before + offers.length;
-      if (areAllTaken || this.heavy || this.failure !== undefined) return this.end();
+      if (areAllTaken || this.failure !== undefined) return this.end();
     }
   }
 
@@ -67,12 +79,11 @@ export class RestateClaim {
       try {
         const claim = await (this.limitOf(offer) ? this.takeWithSlot(offer) : this.take(offer));
         for (const saga of claim?.sagas ?? []) this.taken.push({ rank: offer.rank, saga });
-        if (!claim?.heavy) continue;
-        this.heavy = true;
+        if (claim?.heavy) this.turnedAway.push(offer);
       } catch (error) {
         this.failure = error;
+        this.offers.addAgain(offer);
       }
-      this.offers.addAgain(offer);
     }
   }
 
@@ -98,11 +109,29 @@ export class RestateClaim {
     return undefined;
   }
 
-  private async take({ id }: Offer, slot?: ClaimedSlot): Promise<Claim | undefined> {
+  /** Large sagas one after the other: each has the room that those before it have left. */
+  private take(offer: Offer, slot?: ClaimedSlot): Promise<Claim | undefined> {
+    if (!offer.isLarge) return this.claim(offer, slot);
+    const taken = this.large.then(() => this.takeLarge(offer, slot));
+    this.large = taken.catch(() => undefined);
+    return taken;
+  }
+
+  private async takeLarge(offer: Offer, slot: ClaimedSlot | undefined): Promise<Claim | undefined> {
+    // It passes none that came before it.
+    if (this.heavy) return { sagas: [], now: this.calls.options.now(), heavy: true };
+    const claim = await this.claim(offer, slot);
+    const [saga] = claim?.sagas ?? [];
+    if (saga && this.bytes) this.bytes = { room: this.bytes.room - sizeOfSaga(saga), alone: false };
+    return claim;
+  }
+
+  private async claim({ id }: Offer, slot: ClaimedSlot | undefined): Promise<Claim | undefined> {
     const { now } = this.calls.caller;
     this.at = now;
-    const args = [{ ...this.request, limit: 1 }];
+    const args = [{ ...this.request, limit: 1, bytes: this.bytes }];
     const claim = (await this.calls.change<Claim>(id, 'claim', args, { now, slot }))?.result;
+    if (claim?.heavy) this.heavy = true;
     const [saga] = claim?.sagas ?? [];
     return saga && !(await this.mayRun(saga)) ? { ...claim!, sagas: [] } : claim;
   }

@@ -7,6 +7,7 @@ export type { Checkpoint, CheckpointResult, StoredMessage } from './engine/ports
 export type { CleanedBatch, CleanupBatch, CleanupStore } from './engine/ports/cleanup-store.js';
 export type { EngineLog } from './engine/ports/engine-log.js';
 export type * from './engine/ports/graph-store.js';
+export { SMALL_SAGA, sizeOfSaga } from './engine/ports/payload-size.js';
 export type { SagaRevision } from './engine/ports/put-back.js';
 export type { SagaBackend } from './engine/ports/saga-backend.js';
 export type * from './engine/ports/saga-store.js';
@@ -35,6 +36,7 @@ export { SagaConfigurationError, SagaUnavailableError } from './errors.js';
 export { INITIAL, isInProgress, isTerminal, stepState } from './machine/saga-state.js';
 export type * from './nest/external-engine.js';
 export { transientWait } from './shared/transient-wait.js';
+export { sizeOf } from './store/memory/memory-claims.js';
 export { MemoryCleanup } from './store/memory/memory-cleanup.js';
 export { type MemoryGraphs, MemoryGraphStore } from './store/memory/memory-graph-store.js';
 export { isLinked, MemoryFamilies } from './store/memory/memory-families.js';

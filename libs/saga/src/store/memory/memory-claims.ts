@@ -91,6 +91,6 @@ class ClaimRoom {
   }
 }
 
-function sizeOf(row: MemoryRow): number {
+export function sizeOf(row: MemoryRow): number {
   return sizeOfSaga({ ...row.saga, signals: pendingSignalsOf(row) });
 }
