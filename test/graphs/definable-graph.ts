@@ -71,7 +71,8 @@ function withoutRaces(steps: StepNode[]): StepNode[] {
   );
   if (!endsByItself) return steps;
   if (!delayed && steps.length % 2 === 0)
-    return steps.map((node) => ({ ...node, retry: { ...node.retry, attempts: 1 } }));
+    // A transaction takes its time to begin: it may be too late by then.
+    return steps.map((node) => ({ ...node, transactional: false, retry: { ...node.retry, attempts: 1 } }));
   return steps.map((node) => ({
     ...node,
     when: node.when && scripted(answersOf(node).map((answer) => answer === true)),

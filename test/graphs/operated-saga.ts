@@ -71,7 +71,7 @@ export class OperatedSaga extends LockstepSaga {
       return;
     }
     const isOnItsWay = status === 'compensating' && rollbackTo === undefined;
-    const isAccepted = this.takesEffect({ type: 'cancelled', reason: 'manual' });
+    const isAccepted = this.takesEffect({ type: 'cancelled', reason: 'manual', now: this.now });
     const expected = isAccepted || isOnItsWay ? undefined : 'SAGA_STATE';
     if (refusal !== expected) throw new Error(`cancel() of a ${status} saga: ${refusal}, not ${expected}`);
     if (isAccepted) this.preview = preview;
