@@ -1,4 +1,4 @@
-import { entriesOf, FOLDERS, PACKAGES, ROOMS, UNRELEASED } from './rooms.mjs';
+import { entriesOf, FOLDERS, PACKAGES, ROOMS } from './rooms.mjs';
 
 const SRC = '^libs/saga/src/';
 const anyOf = (names) => `(${names.join('|')})/`;
@@ -9,7 +9,7 @@ const entries = (name) => [
   `^libs/${name}/src/internal(-backend|-runtime)?\\.ts$`,
 ];
 
-const packages = Object.entries({ ...PACKAGES, ...UNRELEASED }).map(([name, allowed]) => ({
+const packages = Object.entries(PACKAGES).map(([name, allowed]) => ({
   name: `package-${name}`,
   comment: `${name} may import ${allowed.join(', ') || 'no other package'}, by its entries only: see rooms.mjs`,
   severity: 'error',

@@ -8,13 +8,11 @@ export const PACKAGES = {
   saga: [],
   messaging: ['saga'],
   telemetry: ['saga'],
+  restate: ['saga'],
   admin: ['saga'],
   declared: ['admin', 'telemetry', 'messaging', 'saga'],
   cli: ['declared', 'admin', 'saga'],
 };
-
-/** The packages that are not released yet, and the others that each may import. */
-export const UNRELEASED = { restate: ['saga'] };
 
 /** The name under which a package is published. @param {string} folder below libs/ */
 export const publishedName = (folder) =>

@@ -4,10 +4,10 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { PACKAGES, UNRELEASED } from '../rooms.mjs';
+import { PACKAGES } from '../rooms.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const others = Object.keys({ ...PACKAGES, ...UNRELEASED }).filter((name) => name !== 'saga');
+const others = Object.keys(PACKAGES).filter((name) => name !== 'saga');
 
 for (const words of [
   ['scripts/build-core.mjs'],
