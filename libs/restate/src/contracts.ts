@@ -54,6 +54,8 @@ export interface ChangeCall extends Caller {
   readonly graphs?: readonly StoredGraph[];
   /** Only under this slot. Default: there is no limit. */
   readonly slot?: ClaimedSlot;
+  /** The name of a claim, by which it is given back if its answer does not come. Default: it is no claim. */
+  readonly claim?: string;
 }
 
 /** Undefined: the saga has another revision, or no slot. */
@@ -181,6 +183,8 @@ export const SAGA = iface.object('DurableSaga', {
   wake: exclusive<{ readonly now: number; readonly since?: number }, void>(),
   /** Ends a lease of this epoch that has run out. Its worker learns of it. */
   fence: exclusive<{ readonly epoch: number; readonly now: number }, void>(),
+  /** Gives back what a claim has taken whose answer did not come. */
+  unclaim: exclusive<{ readonly claim: string; readonly now: number }, void>(),
   /** Looks whether the saga is due. */
   look: exclusive<{ readonly at: number }, void>(),
   /** The process to which it was offered has ended. */

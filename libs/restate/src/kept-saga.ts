@@ -22,6 +22,8 @@ export interface KeptSaga {
   readonly looksAt?: number;
   /** The slots of which its lease has one: a key of SAGA_SLOTS. Undefined: it has none. */
   readonly slots?: string;
+  /** The name of the claim that took its lease. Undefined: none did. */
+  readonly claim?: string;
 }
 
 /** What a change has led to. */

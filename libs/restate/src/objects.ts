@@ -7,6 +7,7 @@ import {
 } from '@restatedev/restate-sdk';
 import {
   type Checkpoint,
+  type Claim,
   type Lease,
   type LockedRow,
   type MemoryRow,
@@ -117,7 +118,8 @@ export function objectsOf(take: TakeNews, send: SendMessage) {
           const enqueued = await ctx.client(LOCK, keyOfLock(row)!).enqueue(asked);
           return run((await keptOf(ctx))!.row, enqueued);
         });
-        await keep(ctx, kept, change, call);
+        const isTaken = call.method === 'claim' && (change.result as Claim).sagas.length > 0;
+        await keep(ctx, kept, change, { ...call, claim: isTaken ? call.claim : undefined });
         const { row } = change;
         if (row && kept && mayHaveLeft(call, hadLock, row))
           await ctx.client(LOCK, keyOfLock(row)!).settle({ row: lockedPart(row), now: call.now });
@@ -143,6 +145,16 @@ export function objectsOf(take: TakeNews, send: SendMessage) {
         const kept = await keptOf(ctx);
         if (kept?.row.saga.epoch === epoch && hasRunOut(kept.row, now))
           replace(ctx, kept, { epoch: epoch + 1 });
+      },
+      unclaim: async (ctx, { claim, now }) => {
+        const kept = await keptOf(ctx);
+        const { lockedBy, epoch } = kept?.row.saga ?? {};
+        if (!kept || kept.claim !== claim || lockedBy === undefined) return;
+        const held = { id: ctx.key, epoch: epoch! };
+        const change = await changed(kept.row, now, (store) =>
+          store.giveBack([held], { worker: lockedBy, duration: 0 }, 0),
+        );
+        await keep(ctx, kept, change, { now });
       },
       look: async (ctx, { at }) => {
         const kept = await keptOf(ctx);
@@ -295,7 +307,7 @@ export function objectsOf(take: TakeNews, send: SendMessage) {
     ctx: ObjectContext,
     before: KeptSaga | undefined,
     { row, holder, children, parent, messages, published }: Changed<unknown>,
-    { now, method, worker, slot }: Pick<Caller, 'now'> & Partial<ChangeCall>,
+    { now, method, worker, slot, claim }: Pick<Caller, 'now'> & Partial<ChangeCall>,
   ): Promise<void> {
     if (!row) return;
     let watchers = before?.watchers ?? [];
@@ -315,7 +327,8 @@ export function objectsOf(take: TakeNews, send: SendMessage) {
     const revision = (before?.revision ?? 0) + 1;
     const isLeased = row.saga.lockedBy !== undefined;
     const slots = isLeased ? (slot?.key ?? before?.slots) : undefined;
-    await put(ctx, { row, revision, watchers, looksAt: before?.looksAt, slots }, now, hints);
+    const own = { slots, claim: isLeased ? (claim ?? before?.claim) : undefined };
+    await put(ctx, { row, revision, watchers, looksAt: before?.looksAt, ...own }, now, hints);
     if (before?.slots !== undefined && !isLeased)
       ctx.sendClient(SAGA_SLOTS, before.slots).free({ id: ctx.key, now });
     for (const message of published) ctx.sendClient(MESSAGES, messageKey(message)).send(message);

@@ -32,6 +32,9 @@ export interface CallOptions {
   readonly now: () => number;
 }
 
+/** How often, and how many ms apart, a claim is given back whose answer did not come. */
+const UNCLAIMS = 10;
+const UNCLAIMED_AGAIN = 500;
 /** How long (ms) a query waits that could not be answered. */
 const QUERIED_AGAIN = 50;
 
@@ -58,7 +61,7 @@ export class RestateCalls {
     id: string,
     method: ChangeMethod,
     args: readonly unknown[],
-    only: Partial<Pick<ChangeCall, 'revision' | 'graphs' | 'now' | 'slot'>> = {},
+    only: Partial<Pick<ChangeCall, 'revision' | 'graphs' | 'now' | 'slot' | 'claim'>> = {},
   ): Promise<{ readonly result: T } | undefined> {
     requireStorable(args, method);
     const call = { method, args, ...this.caller, ...only };
@@ -72,6 +75,16 @@ export class RestateCalls {
     const offers = ids.map((id) => ingress.sendClient(SAGA, id).offer({ now: now() }, this.sendOpts));
     // What is not offered now is offered later.
     await Promise.allSettled(offers);
+  }
+
+  /** Gives back what a claim may have taken whose answer did not come. If that fails as well, its lease runs out. */
+  async unclaim(id: string, claim: string): Promise<void> {
+    const { ingress, now } = this.options;
+    for (let tries = 0; tries < UNCLAIMS; tries += 1) {
+      const sent = ingress.sendClient(SAGA, id).unclaim({ claim, now: now() }, this.sendOpts);
+      if (await sent.then(Boolean, () => false)) return;
+      await sleep(UNCLAIMED_AGAIN, undefined, { ref: false });
+    }
   }
 
   read(id: string): Promise<KeptSaga | undefined> {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import {
   type Claim,
@@ -9,6 +10,11 @@ import { type ClaimedSlot, SAGA_SLOTS, slotKey } from './contracts.js';
 import type { Offer, Offers } from './offers.js';
 import type { RestateCalls } from './restate-calls.js';
 
+/** So many sagas are claimed at the same time. */
+const AT_ONCE = 32;
+/** A claim takes about this share of a lease at most, and this time (ms) at least. */
+const SHARE = 1 / 20;
+const SHORTEST = 100;
 /** How long (ms) a slot is kept for a claim that is about to be made. */
 const CLAIMED_WITHIN = 10_000;
 
@@ -23,6 +29,7 @@ export class RestateClaim {
   private heavy = false;
   /** The room that is left for large ones. Undefined: there is no bound. */
   private bytes: ClaimRequest['bytes'];
+  private readonly until: number;
   /** The last claim of a large one. */
   private large: Promise<unknown> = Promise.resolve();
   private failure: unknown;
@@ -37,20 +44,28 @@ export class RestateClaim {
     private readonly mayRun: (saga: StoredSaga) => Promise<boolean>,
   ) {
     this.bytes = request.bytes;
+    this.until = performance.now() + Math.max(SHORTEST, request.lease.duration * SHARE);
   }
 
   async make(): Promise<Claim> {
     const { request, taken } = this;
     for (;;) {
       const before = taken.length;
-      const offers = this.offers.take({ ...request, limit: request.limit - before }, this.heavy);
+      const limit = Math.min(AT_ONCE, request.limit - before);
+      const offers = this.offers.take({ ...request, limit }, this.heavy);
       // Calls that claim again and again leave room for what makes offers.
       if (offers.length === 0) await setImmediate();
       await Promise.all(this.inTurns(offers).map((turn) => this.takeInTurn(turn)));
       // Others take the places of those that have to wait for a lock, a slot, or room.
-      const areAllTaken = taken.length === before + offers.length;
-      if (areAllTaken || this.failure !== undefined) return this.end();
+      const isFull = taken.length === request.limit;
+      const areAllTaken = taken.length === before + offers.length && offers.length < limit;
+      if (isFull || areAllTaken || this.isLate || this.failure !== undefined) return this.end();
     }
+  }
+
+  /** Those that were taken first wait for the last ones, and their leases run. */
+  private get isLate(): boolean {
+    return performance.now() > this.until;
   }
 
   private end(): Claim {
@@ -76,6 +91,10 @@ export class RestateClaim {
 
   private async takeInTurn(offers: readonly Offer[]): Promise<void> {
     for (const offer of offers) {
+      if (this.isLate) {
+        this.offers.addAgain(offer);
+        continue;
+      }
       try {
         const claim = await (this.limitOf(offer) ? this.takeWithSlot(offer) : this.take(offer));
         for (const saga of claim?.sagas ?? []) this.taken.push({ rank: offer.rank, saga });
@@ -130,7 +149,15 @@ export class RestateClaim {
     const { now } = this.calls.caller;
     this.at = now;
     const args = [{ ...this.request, limit: 1, bytes: this.bytes }];
-    const claim = (await this.calls.change<Claim>(id, 'claim', args, { now, slot }))?.result;
+    const name = randomUUID();
+    const answer = this.calls.change<Claim>(id, 'claim', args, { now, slot, claim: name });
+    const claim = (
+      await answer.catch((error: unknown) => {
+        // It may have been made: a lease of which its worker does not know would run out, and count as lost.
+        void this.calls.unclaim(id, name);
+        throw error;
+      })
+    )?.result;
     if (claim?.heavy) this.heavy = true;
     const [saga] = claim?.sagas ?? [];
     return saga && !(await this.mayRun(saga)) ? { ...claim!, sagas: [] } : claim;
