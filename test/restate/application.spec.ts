@@ -533,6 +533,15 @@ describeWhere('on Restate', () => {
     expect(queries).toBeGreaterThan(1);
   });
 
+  test('a process serves Restate at one address of its machine', async () => {
+    const given = { host: '127.0.0.1', address: `http://127.0.0.1:${port}` };
+    const { sagas } = await application({}, ALL, port, given);
+    expect(await (await sagas.start(OrderSaga, { n: 40 })).outcome()).toMatchObject({ status: 'completed' });
+    expect(() => restateEngine({ ingress: 'x', admin: server.admin, identityKeys: ['secret'] })).toThrow(
+      /ingress .*identityKeys/s,
+    );
+  });
+
   test('what Restate cannot keep is refused at start-up, by name', async () => {
     await expect(application({}, [RelaxedSaga])).rejects.toThrow(
       "Restate cannot keep everything that these sagas have: saga 'written@1' has durability: 'relaxed'.",

@@ -225,6 +225,23 @@ else {
     );
   });
 
+  test('while Restate does not answer, a start in a transaction is refused at once', async () => {
+    const { nest, sagas } = await application();
+    const source = nest.get(DataSource);
+    await server.kill();
+    try {
+      const refused = source.transaction((manager) =>
+        sagas.start(BookedSaga, { n: 8 }, { transaction: manager }),
+      );
+      await expect(refused).rejects.toMatchObject({
+        code: 'SAGA_UNAVAILABLE',
+        message: expect.stringContaining('because Restate does not answer'),
+      });
+    } finally {
+      await server.restart();
+    }
+  });
+
   test('with migrate: false, what the schema lacks is named, and which migrations make it', async () => {
     await expect(application({ migrate: false, schema: 'other' })).rejects.toThrow(
       /lacks step_commit, committed_call.*restateMigrations\('other'\)/s,

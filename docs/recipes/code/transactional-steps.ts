@@ -62,7 +62,7 @@ export class TransferSaga {
     if (ctx.result) await book(ctx.manager, ctx.input.from, ctx.input.cents, ctx.idempotencyKey);
   }
 
-  @Step({ transactional: true, timeout: '5s' })
+  @Step({ transactional: true, pivot: true, timeout: '5s' })
   async credit(ctx: TransactionalStepContext<Transfer>): Promise<void> {
     await book(ctx.manager, ctx.input.to, ctx.input.cents, ctx.idempotencyKey);
   }

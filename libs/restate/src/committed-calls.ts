@@ -1,8 +1,10 @@
+import { format } from 'node:util';
 import {
   type EngineLog,
   type EngineSql,
   type NewSaga,
   type OwnTables,
+  SagaUnavailableError,
   type SentSignal,
   type SignalResult,
   type Sql,
@@ -13,7 +15,7 @@ import {
   wakeupChannel,
 } from 'nestjs-durable-saga/internal/backend';
 import { correlationKey } from './contracts.js';
-import { refusesData } from './restate-errors.js';
+import { isUnanswered, refusesData } from './restate-errors.js';
 import { fromText, toText } from './stored-text.js';
 
 /** A start, or a signal, that is part of a transaction of the application. */
@@ -76,10 +78,19 @@ export class CommittedCalls {
   /**
    * Calls `work` with the statements of a transaction.
    * @param what would be lost if it does not commit, as the beginning of a sentence
+   * @throws SagaUnavailableError if Restate does not answer: no transaction is kept open for it
    */
-  within<T>(transaction: unknown, what: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+  async within<T>(transaction: unknown, what: string, work: (sql: Sql) => Promise<T>): Promise<T> {
     const sql = this.sql.database.join(transaction);
-    return sendWithin(sql, what, () => work(sql));
+    try {
+      return await sendWithin(sql, what, () => work(sql));
+    } catch (error) {
+      if (!isUnanswered(error)) throw error;
+      const reason = format('%s', (error as Error).cause ?? (error as Error).message);
+      throw new SagaUnavailableError(
+        `${what} is not part of the transaction, because Restate does not answer: ${reason}. Roll it back, and try again.`,
+      );
+    }
   }
 
   /** Keeps a call. False: the transaction, or one that has committed, has the same. */

@@ -41,7 +41,7 @@ const CALLS_END_WITHIN = 5_000;
 
 /** Serves the objects to Restate, registers them, and makes of them what an engine stands on. */
 export async function openRestate(
-  { ingress, admin, port, address, transport }: RestateOptions,
+  { ingress, admin, port, host, identityKeys, address, transport }: RestateOptions,
   { worker, patience, log, relayed, own, now = Date.now, announced }: EngineProcess & TestSeams,
 ): Promise<RestateBackend> {
   if (typeof Promise.withResolvers !== 'function')
@@ -65,7 +65,9 @@ export async function openRestate(
     },
     sendBy(transport, relayed),
   );
-  const server = await served(createEndpointHandler({ services, logger: loggerOf(log) }), port);
+  const keys = identityKeys && { identityKeys: [...identityKeys] };
+  const handler = createEndpointHandler({ services, logger: loggerOf(log), ...keys });
+  const server = await served(handler, port, host);
   const graphs = new RestateGraphStore(calls);
   const uri = address ?? `http://localhost:${server.port}`;
   const refused = `${uri} could not be registered with Restate at ${admin}`;
@@ -101,7 +103,7 @@ function loggerOf(log: EngineLog): LoggerTransport {
   };
 }
 
-async function served(handler: ReturnType<typeof createEndpointHandler>, port: number) {
+async function served(handler: ReturnType<typeof createEndpointHandler>, port: number, host?: string) {
   const server = createServer(handler);
   const sessions = new Set<ServerHttp2Session>();
   server.on('session', (session) => {
@@ -110,7 +112,7 @@ async function served(handler: ReturnType<typeof createEndpointHandler>, port: n
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, resolve);
+    server.listen(port, host, resolve);
   });
   const close = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));

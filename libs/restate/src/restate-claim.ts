@@ -63,7 +63,7 @@ export class RestateClaim {
     }
   }
 
-  /** Those that were taken first wait for the last ones, and their leases run. */
+  /** Sagas that were taken first wait for the last ones, and their leases run. */
   private get isLate(): boolean {
     return performance.now() > this.until;
   }

@@ -29,8 +29,12 @@ export function refusesData(error: unknown): boolean {
 
 /** Returns whether Restate, or the application's database, could not do its work: any answer that is no refusal, or none. */
 export function isOutage(error: unknown): boolean {
-  if (statusOf(error) !== undefined) return !refusesData(error);
-  return isOfNetwork(error) || isDatabaseOutage(error);
+  return isUnanswered(error) || isDatabaseOutage(error);
+}
+
+/** Returns whether Restate could not do its work. */
+export function isUnanswered(error: unknown): boolean {
+  return statusOf(error) === undefined ? isOfNetwork(error) : !refusesData(error);
 }
 
 /** Returns whether a call is likely to succeed soon. */
