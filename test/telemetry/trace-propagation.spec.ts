@@ -116,6 +116,7 @@ describe("the starter's trace goes on", () => {
     const { sagas } = await apps.start({ sagas: [Order, Shipment], imports });
     await apps.start({ providers: [Stock], imports });
     await (await spans.inSpan('POST /orders', () => sagas.start(Order, undefined))).outcome();
+    await spans.ended('saga order', 'saga shipment', 'saga handler:stock.reserve');
     expect(spans.tree().sort()).toEqual(
       [
         'POST /orders',

@@ -8,6 +8,7 @@ import {
   SamplingDecision,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
+import { until } from '../../support/gate.js';
 
 /** OpenTelemetry as an application sets it up, with an exporter that keeps what it is given. Each test begins with nothing. */
 export class RecordedSpans {
@@ -44,6 +45,14 @@ export class RecordedSpans {
 
   get names(): string[] {
     return this.all.map(({ name }) => name);
+  }
+
+  /**
+   * Waits until spans of these names have ended. The outcome of a saga may be known, from what is stored, before its worker has the
+   * answer to its own checkpoint, and in other processes at any time.
+   */
+  async ended(...names: readonly string[]): Promise<void> {
+    await until(() => names.every((name) => this.names.includes(name)));
   }
 
   /** @throws when there is not exactly one of this name */
