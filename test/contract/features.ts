@@ -2,6 +2,7 @@
 export type Feature =
   | 'transactions'
   | 'cancellations that roll back'
+  | 'starts that take their place at the commit'
   | 'messages'
   | 'an outbox of its own'
   | 'locks'

@@ -330,21 +330,24 @@ export function describeLocks(subject: () => StoreSubject): void {
       expect((await loaded(store, second.id)).state.deadline).toBeCloseTo(second.state.deadline!, 0);
     });
 
-    testOf('transactions')('is taken by a saga that was started within a transaction', async () => {
-      const { store } = subject();
-      const outer = await held(store);
-      const name = uniqueName();
-      const [first, second] = [newSaga({ name, lockKey: 'k' }), newSaga({ name, lockKey: 'k' })];
-      await store.transact(async ({ transaction }) => {
-        await store.startWithin(transaction, first, WORKER);
-        return checkpointOf(outer, stateOf('running'));
-      }, outer);
-      await store.start([second], WORKER);
-      const saga = await active(store, name);
-      expect(saga.id).toBe(first.id);
-      await end(saga);
-      expect(await claimedIds(store, name)).toEqual([second.id]);
-    });
+    testOf('transactions', 'starts that take their place at the commit')(
+      'is taken by a saga that was started within a transaction',
+      async () => {
+        const { store } = subject();
+        const outer = await held(store);
+        const name = uniqueName();
+        const [first, second] = [newSaga({ name, lockKey: 'k' }), newSaga({ name, lockKey: 'k' })];
+        await store.transact(async ({ transaction }) => {
+          await store.startWithin(transaction, first, WORKER);
+          return checkpointOf(outer, stateOf('running'));
+        }, outer);
+        await store.start([second], WORKER);
+        const saga = await active(store, name);
+        expect(saga.id).toBe(first.id);
+        await end(saga);
+        expect(await claimedIds(store, name)).toEqual([second.id]);
+      },
+    );
 
     testOf('transactions')('is handed over by the transaction that ends a saga', async () => {
       const { store } = subject();

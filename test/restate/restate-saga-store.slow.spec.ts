@@ -6,7 +6,7 @@ import { restateSubject } from './restate-subject.js';
 /** What Restate does not keep yet. */
 const REFUSED: readonly Feature[] = [
   ...(['cancellations that roll back', 'an outbox of its own', 'announcements of free slots'] as const),
-  ...(['turns of keys'] as const),
+  ...(['turns of keys', 'starts that take their place at the commit'] as const),
   ...(['the time of the next due saga', 'a clock set back', 'failovers', 'answers of bounded size'] as const),
 ];
 const program = restateProgram();
