@@ -1,6 +1,7 @@
 import {
   isInProgress,
   isTerminal,
+  type Lease,
   type MemoryRow,
   MemorySagaStore,
   MemoryWakeupHub,
@@ -10,6 +11,9 @@ import {
   type WakeupMessage,
 } from 'nestjs-durable-saga/internal/backend';
 import { type LockAnswers, OwnLock } from './own-lock.js';
+
+/** The lease of a saga that any worker may take. */
+export const NOBODY: Lease = { worker: '', duration: 0 };
 
 /** The state of the object of a saga. */
 export interface KeptSaga {

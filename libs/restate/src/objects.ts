@@ -8,7 +8,6 @@ import {
 import {
   type Checkpoint,
   type Claim,
-  type Lease,
   type LockedRow,
   type MemoryRow,
   MemorySagaStore,
@@ -49,6 +48,7 @@ import {
   hasRunOut,
   type KeptSaga,
   newsOf,
+  NOBODY,
   overdueAtOf,
 } from './kept-saga.js';
 import { limitObject } from './limit-object.js';
@@ -62,8 +62,6 @@ import { textOf } from './stored-text.js';
 /** Hints that are kept for a worker that does not listen at the moment. */
 const HINTS_KEPT = 100;
 const LISTENS_FOR = { seconds: 30 };
-/** The lease of a saga that any worker may take. */
-const NOBODY: Lease = { worker: '', duration: 0 };
 
 /** What an object lets the process know in which it happens to run. */
 export interface News {

@@ -49,7 +49,7 @@ import {
 } from 'nestjs-durable-saga/internal/backend';
 import { CommittedCalls } from './committed-calls.js';
 import { CORRELATION, correlationKey, LIMIT, LOCK, SAGA_SLOTS, SCHEDULE, slotKey } from './contracts.js';
-import { addGraphs, type KeptSaga } from './kept-saga.js';
+import { addGraphs, type KeptSaga, NOBODY } from './kept-saga.js';
 import type { Offers } from './offers.js';
 import type { RestateCalls } from './restate-calls.js';
 import { RestateClaim } from './restate-claim.js';
@@ -57,9 +57,6 @@ import { isOutage, isTransient, refusesData } from './restate-errors.js';
 import type { RestateGraphStore } from './restate-graph-store.js';
 import type { RestatePauses } from './restate-pauses.js';
 import { StepCommits } from './step-commits.js';
-
-/** Takes no lease. */
-const NOBODY: Lease = { worker: '', duration: 0 };
 
 /** What only another engine keeps. */
 function refused(what: string): never {
@@ -138,13 +135,13 @@ export class RestateSagaStore implements SagaStore {
     if (saga.lockRejects) refused(`start({ transaction }) of saga '${name}', whose lock rejects others,`);
     requireStorable(saga, 'saga');
     return committed.within(transaction, `Saga '${name}'`, async (sql) => {
-      const target = correlationId === undefined ? { id } : { name, correlationId };
+      const targets = [{ id }, ...(correlationId === undefined ? [] : [{ name, correlationId }])];
       for (;;) {
         const isKept = await committed.keep(sql, id, { start: saga });
         const pending = isKept
           ? undefined
-          : ((await committed.startOf(sql, { id })) ?? (await committed.startOf(sql, target)));
-        const existing = pending ?? (await this.existing({ id })) ?? (await this.existing(target));
+          : await firstOf(targets, (target) => committed.startOf(sql, target));
+        const existing = pending ?? (await firstOf(targets, (target) => this.existing(target)));
         const isOwn = existing?.id === id && fresh;
         if (isOwn || (isKept && !existing))
           return { created: true, leased: false, now: this.calls.options.now() };
@@ -422,19 +419,19 @@ export class RestateSagaStore implements SagaStore {
 
   /** A saga, with what has committed for it. Undefined: there is none. */
   private async keptOf(target: StoreTarget): Promise<KeptSaga | undefined> {
-    const read = async () => {
-      const id = await this.calls.idOf(target);
-      return id === undefined ? undefined : this.calls.read(id);
-    };
-    const kept = await read();
+    const kept = await this.read(target);
     if (kept || !this.committed) return kept;
     await this.committed.make(target);
-    return read();
+    return this.read(target);
+  }
+
+  private async read(target: StoreTarget): Promise<KeptSaga | undefined> {
+    const id = await this.calls.idOf(target);
+    return id === undefined ? undefined : this.calls.read(id);
   }
 
   private async existing(target: StoreTarget): Promise<ExistingSaga | undefined> {
-    const id = await this.calls.idOf(target);
-    const kept = id === undefined ? undefined : await this.calls.read(id);
+    const kept = await this.read(target);
     return kept && toExisting(kept.row);
   }
 
@@ -511,6 +508,18 @@ export class RestateSagaStore implements SagaStore {
     const status = (await this.calls.read(schedule.last.id))?.row.saga.state.status;
     return withStatus(schedule, status && isTerminal(status) ? undefined : status);
   }
+}
+
+/** What is found for the first of these. Undefined: there is nothing for any of them. */
+async function firstOf<T, R>(
+  targets: readonly T[],
+  find: (target: T) => Promise<R | undefined>,
+): Promise<R | undefined> {
+  for (const target of targets) {
+    const found = await find(target);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Does all at once, but those that have a key in common one after the other. */

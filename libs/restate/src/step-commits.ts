@@ -55,8 +55,8 @@ export class StepCommits {
 
   /** The checkpoint that has been committed since the saga was read. A commit that is in progress is waited for. */
   async unrecorded({ id, checkpoints }: LeasedSaga): Promise<Checkpoint | undefined> {
-    const text = `SELECT epoch, number, checkpoint FROM ${this.table} WHERE saga_id = $1 FOR SHARE`;
-    const [commit] = await this.sql.query<Commit[]>(text, [id]);
+    const text = `SELECT number, checkpoint FROM ${this.table} WHERE saga_id = $1 FOR SHARE`;
+    const [commit] = await this.sql.query<Omit<Commit, 'epoch'>[]>(text, [id]);
     return commit && since(checkpoints, commit);
   }
 
@@ -100,6 +100,6 @@ export class StepCommits {
 
 const NO_SAGA = '00000000-0000-0000-0000-000000000000';
 
-function since(checkpoints: number, { number, checkpoint }: Commit): Checkpoint | undefined {
+function since(checkpoints: number, { number, checkpoint }: Omit<Commit, 'epoch'>): Checkpoint | undefined {
   return checkpoint !== null && number > checkpoints ? (fromText(checkpoint) as Checkpoint) : undefined;
 }
