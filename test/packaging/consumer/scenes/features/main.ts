@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SagaModule, SagaOperations, SagaSchedules, SagaService } from 'nestjs-durable-saga';
 import { onEngine } from '../engine.js';
+import { outcomesOf } from '../outcomes-of.js';
 import * as limits from './limits.js';
 import * as longSteps from './long-steps.js';
 import * as operators from './operators.js';
@@ -69,16 +70,7 @@ async function main(): Promise<void> {
     outOfAHang: () => operators.outOfAHang(sagas, operations),
     pausedStep: () => operators.pausedStep(sagas, operations),
   };
-  const outcomes = await Promise.all(
-    Object.entries(scenes).map(async ([name, scene]) => {
-      const failure = await scene().then(
-        () => undefined,
-        (error: Error) => error.stack,
-      );
-      return [name, failure ?? 'as documented'];
-    }),
-  );
-  console.log(JSON.stringify(Object.fromEntries(outcomes)));
+  console.log(JSON.stringify(await outcomesOf(scenes)));
   await second.close();
   await app.close();
 }

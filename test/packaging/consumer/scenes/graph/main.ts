@@ -5,6 +5,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { SagaModule, SagaOperations, SagaService } from 'nestjs-durable-saga';
 import { DataSource } from 'typeorm';
 import { onEngine } from '../engine.js';
+import { outcomesOf } from '../outcomes-of.js';
 import * as graph from './graph.js';
 
 @Module({
@@ -35,16 +36,7 @@ async function main(): Promise<void> {
     remoteSteps: () => graph.remoteSteps(sagas, source),
     transactions: () => graph.transactions(sagas, source),
   };
-  const outcomes = await Promise.all(
-    Object.entries(scenes).map(async ([name, scene]) => {
-      const failure = await scene().then(
-        () => undefined,
-        (error: Error) => error.stack,
-      );
-      return [name, failure ?? 'as documented'];
-    }),
-  );
-  console.log(JSON.stringify(Object.fromEntries(outcomes)));
+  console.log(JSON.stringify(await outcomesOf(scenes)));
   await app.close();
 }
 
