@@ -1,5 +1,6 @@
 // A simulation of the queues that sagas pass under load: for a machine with more processors than the figures were measured on.
 // It knows no more than the published figures, and is deterministic.
+import { Processors, Timeline } from './timeline.mjs';
 
 /** A saga of three steps is stored four times, one after the other. */
 const STAGES = 4;
@@ -27,31 +28,9 @@ export function costOf(alone, many) {
  * @returns sagas a second
  */
 export function simulatedRate({ processes, processors, inFlight }, { node, server, flush }) {
-  const events = [];
-  const at = (time, run) => {
-    const place = events.findLastIndex((event) => event.time <= time) + 1;
-    events.splice(place, 0, { time, run });
-  };
-  let now = 0;
+  const timeline = new Timeline();
+  const all = new Processors(timeline, processors);
   let stored = 0;
-
-  let free = processors;
-  const asking = [];
-  const onProcessor = (time, then) => {
-    asking.push({ time, then });
-    serve();
-  };
-  const serve = () => {
-    while (free > 0 && asking.length > 0) {
-      const { time, then } = asking.shift();
-      free -= 1;
-      at(now + time, () => {
-        free += 1;
-        then();
-        serve();
-      });
-    }
-  };
 
   let committing = [];
   let isFlushing = false;
@@ -64,7 +43,7 @@ export function simulatedRate({ processes, processors, inFlight }, { node, serve
     committing = [];
     isFlushing = flushed.length > 0;
     if (isFlushing)
-      at(now + flush, () => {
+      timeline.after(flush, () => {
         for (const then of flushed) then();
         flushLog();
       });
@@ -82,7 +61,7 @@ export function simulatedRate({ processes, processors, inFlight }, { node, serve
       const batch = Math.min(ready, ITEMS_PER_LANE);
       ready -= batch;
       isRunning = true;
-      onProcessor(node.fixed + batch * node.each, () => {
+      all.work(node.fixed + batch * node.each, () => {
         isRunning = false;
         queued += batch;
         send();
@@ -94,11 +73,11 @@ export function simulatedRate({ processes, processors, inFlight }, { node, serve
         const batch = Math.min(queued, LARGEST_BATCH);
         queued -= batch;
         lanes += 1;
-        onProcessor(server.fixed + batch * server.each, () => commit(() => answer(batch)));
+        all.work(server.fixed + batch * server.each, () => commit(() => answer(batch)));
       }
     };
     const answer = (batch) => {
-      if (now > WARM) stored += batch;
+      if (timeline.now > WARM) stored += batch;
       lanes -= 1;
       ready += batch;
       send();
@@ -107,10 +86,6 @@ export function simulatedRate({ processes, processors, inFlight }, { node, serve
     turn();
   }
 
-  while (events.length > 0 && now < END) {
-    const event = events.shift();
-    now = event.time;
-    event.run();
-  }
+  timeline.runUntil(END);
   return (stored / STAGES / (END - WARM)) * 1e6;
 }

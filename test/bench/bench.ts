@@ -127,3 +127,10 @@ export const { costOf, simulatedRate } = await load<{
 export const { capacitySections } = await load<{
   capacitySections: (figures: object) => Record<string, string>;
 }>('report/capacity.mjs');
+export const { growthSections, simulatedClusterRate } = await load<{
+  growthSections: (page: string) => Record<string, string>;
+  simulatedClusterRate: (
+    load: { nodes: number; processors: number; onOneMachine?: boolean },
+    costs: { leader: number; copy: number; node: number },
+  ) => number;
+}>('report/cluster.mjs');

@@ -30,7 +30,8 @@ export function describeEdits(subject: () => StoreSubject): void {
         return { state, due: false, step: 'a' };
       });
       expect(edited).toEqual(await loaded(store, saga.id));
-      expect(edited).toMatchObject({ state, epoch: 1, input: '1', dueAt: undefined });
+      expect(edited).toMatchObject({ state, epoch: 1, input: '1' });
+      expect(edited?.dueAt).toBeUndefined();
     });
 
     test('finds its saga by name and correlation id', async () => {
@@ -118,13 +119,13 @@ export function describeEdits(subject: () => StoreSubject): void {
       );
     });
 
-    test('keeps the input, unless it gives another, which may be none', async () => {
+    test('keeps the input, unless it gives another', async () => {
       const { store } = subject();
       const { id } = await started(store, { input: '1' });
       const change = { due: false, step: '' };
       const kept = await store.edit({ id }, ({ state }) => ({ state, ...change }));
-      const removed = await store.edit({ id }, ({ state }) => ({ state, ...change, input: undefined }));
-      expect([kept?.input, removed?.input]).toEqual(['1', undefined]);
+      const replaced = await store.edit({ id }, ({ state }) => ({ state, ...change, input: '2' }));
+      expect([kept?.input, replaced?.input]).toEqual(['1', '2']);
     });
 
     test.each([['an input'], [undefined]])(
@@ -137,20 +138,23 @@ export function describeEdits(subject: () => StoreSubject): void {
         expect(saga.startedWith).toBeUndefined();
         await store.edit({ id: saga.id }, ({ state }) => ({ state, ...change }));
         expect((await loaded(store, saga.id)).startedWith).toBeUndefined();
-        for (const other of ['1', undefined, '2']) {
+        for (const other of ['1', 'null', '2']) {
           const edited = await store.edit({ id: saga.id }, ({ state }) => ({
             ...{ state, ...change, input: other },
           }));
-          expect(edited).toMatchObject({ input: other, startedWith: { input } });
+          expect([edited?.input, edited?.startedWith]).toEqual([other, { input }]);
         }
-        expect(await loaded(store, saga.id)).toMatchObject({ input: '2', startedWith: { input } });
+        const last = await loaded(store, saga.id);
+        expect([last.input, last.startedWith]).toEqual(['2', { input }]);
         const again = newSaga({ name: saga.name, correlationId: 'order-1', input });
         const [byCorrelation, byId] = await store.start(
           [again, newSaga({ id: saga.id, name: saga.name, input })],
           WORKER,
         );
-        for (const result of [byCorrelation, byId])
-          expect(result).toMatchObject({ created: false, existing: { id: saga.id, input } });
+        for (const result of [byCorrelation!, byId!]) {
+          const existing = result.created ? undefined : result.existing;
+          expect([existing?.id, existing?.input]).toEqual([saga.id, input]);
+        }
         expect((await claimed(store, saga.name)).sagas).toEqual([]);
       },
     );
@@ -187,7 +191,11 @@ export function describeEdits(subject: () => StoreSubject): void {
         state: stateOf('aborted', {}, { failure: { kind: 'cancelled', reason: 'manual' } }),
         ...{ due: true, step: '' },
       }));
-      expect(edited).toMatchObject({ state: { status: 'aborted' }, dueAt: undefined, lockedBy: undefined });
+      expect([edited?.state.status, edited?.dueAt, edited?.lockedBy]).toEqual([
+        'aborted',
+        undefined,
+        undefined,
+      ]);
       expect((await storeNow(store)) - (edited?.finishedAt ?? 0)).toBeLessThan(TOLERANCE_MS);
     });
 

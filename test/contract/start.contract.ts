@@ -3,6 +3,7 @@ import type { NewSaga, StoredSaga } from '../../libs/saga/src/engine/ports/store
 import { INITIAL } from '../../libs/saga/src/machine/saga-state.js';
 import { newId } from '../../libs/saga/src/shared/new-id.js';
 import {
+  allClaimed,
   AWKWARD_TEXTS,
   checkpointOf,
   claimed,
@@ -316,7 +317,7 @@ export function describeStarts(subject: () => StoreSubject): void {
       );
       const results = await start(sagas);
       expect(results.every((result) => result.created)).toBe(true);
-      const stored = (await claimed(store, name, 500)).sagas;
+      const stored = await allClaimed(store, name);
       const row = ({ id, input, correlationId, tags }: (typeof stored)[number] | NewSaga) =>
         JSON.stringify([id, input, correlationId, tags]);
       expect(stored.map(row).sort()).toEqual(sagas.map(row).sort());

@@ -86,6 +86,16 @@ export function claimed(store: SagaStore, name: string, limit = 100, lease = WOR
   return store.claim({ lease, sagas: [{ name, version: 1 }], limit });
 }
 
+/** All that a worker can claim now. A claim may end before it has found all of them. */
+export async function allClaimed(store: SagaStore, name: string): Promise<StoredSaga[]> {
+  const all: StoredSaga[] = [];
+  for (;;) {
+    const { sagas } = await claimed(store, name, 500);
+    if (sagas.length === 0) return all;
+    all.push(...sagas);
+  }
+}
+
 /** The ids that a worker can claim now. */
 export async function claimedIds(store: SagaStore, name: string, limit = 100): Promise<string[]> {
   return (await claimed(store, name, limit)).sagas.map((saga) => saga.id);

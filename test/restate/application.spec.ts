@@ -212,6 +212,34 @@ class RelaxedSaga {
   work(): void {}
 }
 
+@Saga({ name: 'parcel', version: 1 })
+class OldParcelSaga {
+  @Step()
+  pick(): void {}
+  @WaitFor({ signal: 'paid' })
+  paid(): void {}
+  @Step()
+  ship(): void {}
+  @WaitFor({ signal: 'delivered' })
+  delivered(): void {}
+}
+
+@Saga({ name: 'parcel', version: 2, upgradeFrom: 1 })
+class ParcelSaga {
+  @Step()
+  pick(): void {}
+  @WaitFor({ signal: 'paid' })
+  paid(): void {}
+  @Step()
+  pack({ sagaId }: StepContext): void {
+    effects.push(`pack ${sagaId}`);
+  }
+  @Step()
+  ship(): void {}
+  @WaitFor({ signal: 'delivered' })
+  delivered(): void {}
+}
+
 const ALL = [
   OrderSaga,
   DelayedSaga,
@@ -373,6 +401,26 @@ describeWhere('on Restate', () => {
     // Each may be late, but not early: three in a window.
     for (const [n, time] of at.toSorted((a, b) => a - b).entries())
       expect(time - begun).toBeGreaterThan(500 * Math.floor(n / 3) - 10);
+  });
+
+  test('a deploy moves waiting sagas to the new version, also those that an old process starts beside it, and keeps others', async () => {
+    const old = await application({}, [OldParcelSaga]);
+    const waiting = await old.sagas.start(OldParcelSaga, undefined);
+    const shipped = await old.sagas.start(OldParcelSaga, undefined);
+    await old.sagas.signal(shipped.id, 'paid');
+    await until(async () => (await old.sagas.get(shipped.id)).step === 'delivered');
+    const next = await application({}, [OldParcelSaga, ParcelSaga], await freePort());
+    const late = await old.sagas.start(OldParcelSaga, undefined);
+    const moved = [waiting, late];
+    for (const { id } of moved) await until(async () => (await next.sagas.get(id)).version === 2);
+    await close(old.nest);
+    for (const { id } of moved) await next.sagas.signal(id, 'paid');
+    for (const { id } of [...moved, shipped]) {
+      await next.sagas.signal(id, 'delivered');
+      expect(await next.sagas.wait(id)).toMatchObject({ status: 'completed' });
+    }
+    expect(effects.toSorted()).toEqual(moved.map(({ id }) => `pack ${id}`).toSorted());
+    expect((await next.sagas.get(shipped.id)).version).toBe(1);
   });
 
   test('a saga goes on after the server was killed, and in the next process after its own has gone', async () => {

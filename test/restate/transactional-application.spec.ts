@@ -216,7 +216,8 @@ else {
 
   test('a transactional step without a database is refused at start-up, and told how to have one', async () => {
     await expect(application({}, [])).rejects.toThrow(
-      'SagaModule found no TypeORM DataSource. Import TypeOrmModule.forRoot',
+      "Step 'reserve' of saga 'booked@1' is transactional, for which Restate needs the application's database. " +
+        'SagaModule found no TypeORM DataSource. Import TypeOrmModule.forRoot',
     );
     const { sagas } = await application({}, [], [AwaitingSaga]);
     const within = sagas.start(AwaitingSaga, undefined, { transaction: {} });

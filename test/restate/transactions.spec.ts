@@ -1,4 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
+import { CommittedCalls } from '../../libs/restate/src/committed-calls.js';
 import { toText } from '../../libs/restate/src/stored-text.js';
 import { StepCommits } from '../../libs/restate/src/step-commits.js';
 import { openRestate, type RestateBackend } from '../../libs/restate/src/restate-backend.js';
@@ -20,7 +21,7 @@ import {
   WORKER,
 } from '../contract/store-subject.contract.js';
 import { RestateServer, restateProgram } from '../../libs/demo-support/src/restate/restate-server.js';
-import { until } from '../support/gate.js';
+import { Gate, until } from '../support/gate.js';
 import { type ApplicationDatabase, applicationDatabase } from './application-database.js';
 import '../support/with-resolvers.mjs';
 
@@ -307,6 +308,42 @@ else {
       });
       await until(async () => errors.some((error) => error.includes(first.id) && error.includes(other.id)));
       expect(await store.load({ id: first.id })).toBeUndefined();
+    });
+    test('and is due when its process ends is made by it, or by the next one: it ends with what it has begun', async () => {
+      const other = await applicationDatabase();
+      const begun: string[] = [];
+      const gate = new Gate();
+      const calls = new CommittedCalls(
+        other.own,
+        {
+          start: async ({ id }) => {
+            begun.push(id);
+            await gate.opened;
+            return { created: true, leased: false, now: 0 };
+          },
+          signal: async () => ({ outcome: 'unknown' }),
+        },
+        SILENT,
+      );
+      const sagas = Array.from({ length: 150 }, () => newSaga());
+      await other.application.transaction((manager) =>
+        calls.within(manager, 'A start', async (sql) => {
+          for (const saga of sagas) await calls.keep(sql, saga.id, { start: saga });
+        }),
+      );
+      await calls.start();
+      await until(() => begun.length === 100);
+      const stopped = calls.stop();
+      gate.open();
+      await stopped;
+      const left = await other.application.query<{ saga_id: string }[]>(
+        'SELECT saga_id FROM saga.committed_call',
+      );
+      expect(begun).toHaveLength(100);
+      expect([...begun, ...left.map((row) => row.saga_id)].toSorted()).toEqual(
+        sagas.map(({ id }) => id).toSorted(),
+      );
+      await other.drop();
     });
   });
 }

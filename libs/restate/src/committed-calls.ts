@@ -14,7 +14,8 @@ import {
   type Wakeup,
   wakeupChannel,
 } from 'nestjs-durable-saga/internal/backend';
-import { correlationKey } from './contracts.js';
+import { correlationKey, keysOfStart } from './contracts.js';
+import { inOrder } from './in-order.js';
 import { isUnanswered, refusesData } from './restate-errors.js';
 import { fromText, toText } from './stored-text.js';
 
@@ -51,6 +52,7 @@ export class CommittedCalls {
   private timer: NodeJS.Timeout | undefined;
   private making: Promise<void> | undefined;
   private isWanted = false;
+  private isStopping = false;
 
   constructor(
     { sql, schema, wakeup }: OwnTables,
@@ -71,7 +73,7 @@ export class CommittedCalls {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    this.isWanted = false;
+    this.isStopping = true;
     await Promise.all([this.wakeup.stop(), this.making]);
   }
 
@@ -139,10 +141,10 @@ export class CommittedCalls {
   }
 
   private async makeAll(): Promise<void> {
-    while (this.isWanted) {
+    while (this.isWanted && !this.isStopping) {
       this.isWanted = false;
       try {
-        while ((await this.batch()) === BATCH);
+        while ((await this.batch()) === BATCH && !this.isStopping);
       } catch (error) {
         // They stay there, and are looked for again.
         this.log.debug(`Starts and signals of transactions wait: ${(error as Error).message}`);
@@ -162,14 +164,13 @@ export class CommittedCalls {
       );
       const calls = rows.map((row) => ({ ...row, call: fromText(row.call) as CommittedCall }));
       const made: string[] = [];
-      const isStart = ({ call }: (typeof calls)[number]) => 'start' in call;
-      const starts = calls.filter(isStart);
-      const signals = calls.filter((call) => !isStart(call));
-      const makeOne = async ({ seq, saga_id: id, call }: (typeof calls)[number]): Promise<void> => {
-        if (await this.isMade(id, call)) made.push(seq);
-      };
-      await Promise.all(starts.map(makeOne));
-      for (const signal of signals) await makeOne(signal);
+      await inOrder(
+        calls,
+        ({ saga_id: id, call }) => ('start' in call ? keysOfStart(call.start) : [id]),
+        async ({ seq, saga_id: id, call }) => {
+          if (await this.isMade(id, call)) made.push(seq);
+        },
+      );
       await sql.query(`DELETE FROM ${this.table} WHERE seq = ANY($1::bigint[])`, [made]);
       return made.length;
     });

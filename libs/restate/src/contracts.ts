@@ -1,26 +1,27 @@
 import { iface } from '@restatedev/restate-sdk';
-import type {
-  Lease,
-  LockDeadlock,
-  LockedRow,
-  MemoryGraphs,
-  MemoryRow,
-  NewSaga,
-  RateRequest,
-  Reservation,
-  RowLock,
-  ScheduleEdit,
-  SlotHolder,
-  SlotLimit,
-  StartResult,
-  StepOfSaga,
-  StoredGraph,
-  StoredMessage,
-  StoredSchedule,
-  StoredStepPause,
-  SweptSaga,
-  WakeupMessage,
-  WhoAndWhy,
+import {
+  type Lease,
+  type LockDeadlock,
+  type LockedRow,
+  type MemoryGraphs,
+  type MemoryRow,
+  type NewSaga,
+  queueKey,
+  type RateRequest,
+  type Reservation,
+  type RowLock,
+  type ScheduleEdit,
+  type SlotHolder,
+  type SlotLimit,
+  type StartResult,
+  type StepOfSaga,
+  type StoredGraph,
+  type StoredMessage,
+  type StoredSchedule,
+  type StoredStepPause,
+  type SweptSaga,
+  type WakeupMessage,
+  type WhoAndWhy,
 } from 'nestjs-durable-saga/internal/backend';
 import type { KeptSaga } from './kept-saga.js';
 import type { Arrived, LockAnswer } from './own-lock.js';
@@ -300,6 +301,12 @@ export function messageKey({ topic, key }: StoredMessage): string {
 /** The key of a CORRELATION. */
 export function correlationKey(name: string, correlationId: string): string {
   return JSON.stringify([name, correlationId]);
+}
+
+/** Starts that have one of these in common are made in their order. */
+export function keysOfStart({ id, name, correlationId = id, lockKey }: NewSaga): string[] {
+  const keys = [id, correlationKey(name, correlationId)];
+  return lockKey === undefined ? keys : [...keys, queueKey(name, lockKey)];
 }
 
 /** The key of SAGA_SLOTS. `limitKey`: of the sagas that have one. */

@@ -65,6 +65,7 @@ const LISTENS_FOR = { seconds: 30 };
 
 /** What an object lets the process know in which it happens to run. */
 export interface News {
+  readonly now: number;
   /** A saga that is due. */
   readonly due?: MemoryRow;
   /** A saga that is past its `sla`. */
@@ -345,7 +346,7 @@ export function objectsOf(take: TakeNews, send: SendMessage) {
     // Those who learn of it may read it at once.
     ctx.set('saga', kept, textOf<KeptSaga>());
     const [dueAt, overdueAt] = [dueAtOf(row) ?? Infinity, overdueAtOf(row) ?? Infinity];
-    const news: News = { ...newsOf(row, now), hints };
+    const news: News = { ...newsOf(row, now), now, hints };
     const isNews = news.due !== undefined || news.overdue !== undefined || hints.length > 0;
     // What the process says is journaled: another one may go on from here.
     const taken = isNews

@@ -46,17 +46,18 @@ export class Offers {
   /** How many offers it had when it ended. Undefined: it goes on. */
   private left: number | undefined;
 
-  constructor(private readonly now: () => number) {}
-
-  /** Returns after how long (ms) it is to be offered again. */
-  add({ due, overdue }: Pick<News, 'due' | 'overdue'>): number {
+  /**
+   * Returns after how long (ms) it is to be offered again.
+   * @param now by the clock by which it was to be looked at: that of this process may be behind it
+   */
+  add({ due, overdue, now }: Pick<News, 'due' | 'overdue' | 'now'>): number {
     if (this.left !== undefined) return longer(CLOSED_FOR, this.left);
     if (overdue !== undefined && this.late.size < MOST) {
       const { id, name, slaAt = 0 } = overdue.saga;
       this.late.set(id, { name, slaAt });
     }
     if (due !== undefined && !this.addDue(due)) {
-      const since = this.now() - (dueAtOf(due) ?? Infinity);
+      const since = now - (dueAtOf(due) ?? Infinity);
       return Math.min(REFUSED_FOR.most, Math.max(REFUSED_FOR.least, since / REFUSED_FOR.share));
     }
     return longer(KEPT_FOR, this.due.size);

@@ -49,17 +49,17 @@ export async function openRestate(
       `The SDK of Restate requires Node 22 or later, and this is Node ${process.versions.node}. Update Node.`,
     );
   const calls = new RestateCalls({ ingress: connect({ url: ingress }), admin, worker, patience, now });
-  const offers = new Offers(now);
+  const offers = new Offers();
   const wakeup = new RestateWakeup(calls.options, () => calls.offer(offers.close()));
   const announce = (message: WakeupMessage): void => {
     announced?.(message);
     wakeup.receive(message);
   };
   const services = objectsOf(
-    ({ due, overdue, hints }) => {
-      const again = offers.add({ due, overdue });
+    ({ hints, ...news }) => {
+      const again = offers.add(news);
       const own = hints.filter((hint) => hint.worker === worker).map(({ message }) => message);
-      const messages: WakeupMessage[] = due ? [{ type: 'due' }, ...own] : own;
+      const messages: WakeupMessage[] = news.due ? [{ type: 'due' }, ...own] : own;
       messages.forEach(announce);
       return { again, others: hints.filter((hint) => hint.worker !== worker) };
     },
@@ -81,7 +81,7 @@ export async function openRestate(
   await store.committed?.start();
   return {
     offerAll: async () => {
-      for (const row of await calls.scan()) offers.add(newsOf(row, now()));
+      for (const row of await calls.scan()) offers.add({ ...newsOf(row, now()), now: now() });
     },
     ...{ graphs, wakeup, store },
     cleanup: new RestateCleanup(calls, (ids) => store.forget(ids)),

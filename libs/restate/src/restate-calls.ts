@@ -48,7 +48,15 @@ export class RestateCalls {
 
   /** Ends a call that takes too long. It may have been made. */
   get opts(): Opts<never, never> {
-    return Opts.from({ timeout: this.options.patience });
+    return this.optsOf();
+  }
+
+  /** @param name of the call: when it is repeated while it is in progress, or soon after, it is not made again */
+  optsOf(name?: string): Opts<never, never> {
+    return Opts.from({
+      timeout: this.options.patience,
+      ...(name !== undefined && { idempotencyKey: name }),
+    });
   }
 
   /** Ends a call that takes too long to be accepted. Its answer is not waited for. */
@@ -56,16 +64,17 @@ export class RestateCalls {
     return SendOpts.from({ timeout: this.options.patience });
   }
 
-  /** Changes a saga by a method of the store. Undefined: the saga has another revision, or no slot. */
+  /** Changes a saga by a method of the store. @param name see `optsOf`. Undefined: the saga has another revision, or no slot. */
   async change<T>(
     id: string,
     method: ChangeMethod,
     args: readonly unknown[],
     only: Partial<Pick<ChangeCall, 'revision' | 'graphs' | 'now' | 'slot' | 'claim'>> = {},
+    name?: string,
   ): Promise<{ readonly result: T } | undefined> {
     requireStorable(args, method);
     const call = { method, args, ...this.caller, ...only };
-    const answer = await this.options.ingress.client(SAGA, id).change(call, this.opts);
+    const answer = await this.options.ingress.client(SAGA, id).change(call, this.optsOf(name));
     return answer && { result: answer.result as T };
   }
 

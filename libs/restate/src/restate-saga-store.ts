@@ -48,8 +48,18 @@ import {
   withStatus,
 } from 'nestjs-durable-saga/internal/backend';
 import { CommittedCalls } from './committed-calls.js';
-import { CORRELATION, correlationKey, LIMIT, LOCK, SAGA_SLOTS, SCHEDULE, slotKey } from './contracts.js';
+import {
+  CORRELATION,
+  correlationKey,
+  keysOfStart,
+  LIMIT,
+  LOCK,
+  SAGA_SLOTS,
+  SCHEDULE,
+  slotKey,
+} from './contracts.js';
 import { addGraphs, type KeptSaga, NOBODY } from './kept-saga.js';
+import { inOrder } from './in-order.js';
 import type { Offers } from './offers.js';
 import type { RestateCalls } from './restate-calls.js';
 import { RestateClaim } from './restate-claim.js';
@@ -119,14 +129,7 @@ export class RestateSagaStore implements SagaStore {
 
   async start(sagas: readonly NewSaga[], lease: Lease): Promise<StartResult[]> {
     requireStorable(sagas, 'sagas');
-    return inOrder(
-      sagas,
-      ({ id, name, correlationId = id, lockKey }) => [
-        ...[id, correlationKey(name, correlationId)],
-        ...(lockKey === undefined ? [] : [queueKey(name, lockKey)]),
-      ],
-      (saga) => this.startOne(saga, lease),
-    );
+    return inOrder(sagas, keysOfStart, (saga) => this.startOne(saga, lease));
   }
 
   async startWithin(transaction: unknown, saga: NewSaga): Promise<StartResult> {
@@ -154,11 +157,7 @@ export class RestateSagaStore implements SagaStore {
   }
 
   async checkpoint(checkpoints: readonly Checkpoint[]): Promise<CheckpointResult[]> {
-    return Promise.all(
-      checkpoints.map((checkpoint) =>
-        this.first<CheckpointResult>(checkpoint.id, 'checkpoint', this.toSend(checkpoint)),
-      ),
-    );
+    return Promise.all(checkpoints.map((checkpoint) => this.writeCheckpoint(this.toSend(checkpoint))));
   }
 
   async transact(
@@ -399,7 +398,12 @@ export class RestateSagaStore implements SagaStore {
    */
   private recorded(committed: Checkpoint, { epoch }: Pick<HeldLease, 'epoch'>): Promise<CheckpointResult> {
     const checkpoint = { ...committed, epoch, cancelSeen: true, pauseSeen: true };
-    return this.first<CheckpointResult>(checkpoint.id, 'checkpoint', checkpoint);
+    return this.writeCheckpoint(checkpoint);
+  }
+
+  private writeCheckpoint(checkpoint: Checkpoint): Promise<CheckpointResult> {
+    const { id, epoch, number } = checkpoint;
+    return this.first(id, 'checkpoint', [[checkpoint]], `${epoch}:${number}`);
   }
 
   /** False: the saga that was claimed was not all that is committed, and is claimed anew, or it is another's by now. */
@@ -437,7 +441,7 @@ export class RestateSagaStore implements SagaStore {
 
   private async startOne(saga: NewSaga, lease: Lease): Promise<StartResult> {
     const { id, name, correlationId } = saga;
-    if (correlationId === undefined) return this.first<StartResult>(id, 'start', saga, lease);
+    if (correlationId === undefined) return this.first(id, 'start', [[saga], lease]);
     const key = correlationKey(name, correlationId);
     const call = { saga, lease, ...this.calls.caller };
     const answer = await this.calls.options.ingress.client(CORRELATION, key).start(call, this.calls.opts);
@@ -486,9 +490,14 @@ export class RestateSagaStore implements SagaStore {
     return slotsTaken > 0 ? { ...saga, slotsTaken } : saga;
   }
 
-  /** The result of a method that takes several of these. */
-  private async first<T>(id: string, method: 'start' | 'checkpoint', one: object, lease?: Lease): Promise<T> {
-    return (await this.calls.change<T[]>(id, method, [[one], lease]))!.result[0]!;
+  /** The result of a method that takes several. */
+  private async first<T>(
+    id: string,
+    method: 'start' | 'checkpoint',
+    args: readonly unknown[],
+    name?: string,
+  ): Promise<T> {
+    return (await this.calls.change<T[]>(id, method, args, {}, name))!.result[0]!;
   }
 
   private graphsOf(name: string): ReturnType<RestateGraphStore['stored']> {
@@ -520,21 +529,4 @@ async function firstOf<T, R>(
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-/** Does all at once, but those that have a key in common one after the other. */
-function inOrder<T, R>(
-  items: readonly T[],
-  keysOf: (item: T) => readonly string[],
-  work: (item: T) => Promise<R>,
-): Promise<R[]> {
-  const last = new Map<string, Promise<R>>();
-  return Promise.all(
-    items.map((item) => {
-      const keys = keysOf(item);
-      const done = Promise.all(keys.flatMap((key) => last.get(key) ?? [])).then(() => work(item));
-      for (const key of keys) last.set(key, done);
-      return done;
-    }),
-  );
 }

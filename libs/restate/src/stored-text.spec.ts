@@ -3,17 +3,15 @@ import { StepMap } from '../../saga/src/machine/data/step-map.js';
 import { PENDING } from '../../saga/src/machine/saga-state.js';
 import { fromText, textOf } from './stored-text.js';
 
-test('a value comes back as it was: maps, what is undefined, and what is null', () => {
+test('a value comes back as it was: maps, what is undefined in a list, and what is null', () => {
   const value = {
-    steps: new Map([['a', { result: undefined, retryAt: null, items: [undefined, 1] }]]),
+    steps: new Map([['a', { result: 1, retryAt: null, items: [undefined, 1] }]]),
     tags: { $map: 'a tag' },
   };
   const text = textOf<typeof value>();
-  expect(text.deserialize(text.serialize(value))).toEqual(value);
-  expect(Object.keys(text.deserialize(text.serialize({ ...value, tags: undefined as never })))).toEqual([
-    'steps',
-    'tags',
-  ]);
+  expect(text.deserialize(text.serialize(value))).toStrictEqual(value);
+  const without = { ...value, tags: undefined as never };
+  expect(Object.keys(text.deserialize(text.serialize(without)))).toEqual(['steps']);
   expect(fromText(Buffer.from(text.serialize(value)).toString())).toEqual(value);
 });
 

@@ -2,7 +2,10 @@ import type { Serde } from '@restatedev/restate-sdk';
 
 const MAP = '$map';
 
-/** JSON in which maps stay maps, and what is undefined stays undefined: a map of nothing. */
+/**
+ * JSON in which maps stay maps. What is undefined is left out of objects, and stays undefined in lists, as a map of nothing:
+ * a parameter that is null has no default.
+ */
 const TEXT: Serde<unknown> = {
   contentType: 'application/json',
   serialize: (value) => Buffer.from(value === undefined ? '' : toText(value)),
@@ -21,8 +24,8 @@ export function fromText(text: string): unknown {
   return fromPlain(JSON.parse(text));
 }
 
-function toPlain(_key: string, value: unknown): unknown {
-  if (value === undefined) return { [MAP]: null };
+function toPlain(this: unknown, _key: string, value: unknown): unknown {
+  if (value === undefined) return Array.isArray(this) ? { [MAP]: null } : undefined;
   if (isMap(value)) return { [MAP]: [...value] };
   requireComplete(value);
   return value;
@@ -45,11 +48,15 @@ function isMap(value: unknown): value is ReadonlyMap<unknown, unknown> {
   return typeof value === 'object' && value !== null && Symbol.iterator in value && 'get' in value;
 }
 
+/** Changes the value itself: most of it stays as it is. */
 function fromPlain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(fromPlain);
   const plain = value as Record<string, unknown>;
   if (plain[MAP] === null) return undefined;
   if (Array.isArray(plain[MAP])) return new Map(fromPlain(plain[MAP]) as [unknown, unknown][]);
-  return Object.fromEntries(Object.entries(plain).map(([key, item]) => [key, fromPlain(item)]));
+  for (const key of Object.keys(plain)) {
+    const item = fromPlain(plain[key]);
+    if (item !== plain[key]) plain[key] = item;
+  }
+  return plain;
 }

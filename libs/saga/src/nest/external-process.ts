@@ -30,7 +30,7 @@ export async function externalProcess(
     );
   const workerId = newWorkerId();
   const { decoding } = new Coder(options.codec);
-  const database = usesDatabase(shared) ? databaseOf() : undefined;
+  const database = usedDatabase(engine, shared, databaseOf);
   const sql = database && (await preparedSql(database, shared, engine.needs));
   const patience = answerPatience(options.lease);
   sql?.watchdog.setStatementTimeout(patience);
@@ -53,7 +53,25 @@ export async function externalProcess(
   };
 }
 
-function usesDatabase({ options, registry }: ProcessParts): boolean {
-  if (options.database !== undefined || options.dataSource !== undefined) return true;
-  return registry.all.some(({ graph }) => [...graph.steps.values()].some((step) => step.transactional));
+/** Undefined: nothing uses a database. */
+function usedDatabase(
+  { name }: OwnEngine,
+  { options, registry }: ProcessParts,
+  databaseOf: () => SagaDatabase,
+): SagaDatabase | undefined {
+  if (options.database !== undefined || options.dataSource !== undefined) return databaseOf();
+  for (const { graph } of registry.all) {
+    const step = [...graph.steps.values()].find(({ transactional }) => transactional);
+    if (!step) continue;
+    try {
+      return databaseOf();
+    } catch (error) {
+      if (!(error instanceof SagaConfigurationError)) throw error;
+      throw new SagaConfigurationError(
+        `Step '${step.name}' of saga '${sagaLabel(graph)}' is transactional, for which ${name} needs the application's ` +
+          `database. ${error.message}`,
+      );
+    }
+  }
+  return undefined;
 }

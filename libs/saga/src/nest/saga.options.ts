@@ -41,8 +41,8 @@ export interface SagaModuleOptions {
   /** The name of a TypeORM DataSource. Default: the default DataSource. */
   dataSource?: string;
   /**
-   * An engine other than PostgreSQL, which a package of this library makes: `restateEngine()` of
-   * `nestjs-durable-saga-restate`. What it cannot keep is refused at start-up. It excludes `readFrom`, `shards` and `partitions`. Default: PostgreSQL.
+   * An engine other than PostgreSQL, which a package for it makes. What it cannot keep is refused at start-up. It excludes
+   * `readFrom`, `shards` and `partitions`. Default: PostgreSQL.
    */
   engine?: ExternalEngine;
   /**

@@ -187,7 +187,7 @@ export class GroupWriter<Item, Result> {
       if (since > deadline) return true;
       reject(
         new SagaUnavailableError(
-          `The database could not be reached: ${(error as Error).message}. It is unknown whether the write was committed.`,
+          `The server that stores the sagas could not be reached: ${(error as Error).message}. It is unknown whether the write was committed.`,
           { cause: error },
         ),
       );

@@ -31,8 +31,8 @@ export class StoreRetry {
 
   constructor(private readonly ports: StoreRetryPorts) {
     this.trouble = new Trouble(ports, {
-      what: 'A statement of the database',
-      meanwhile: 'It is repeated until the database answers as it should, and no step fails meanwhile',
+      what: 'A call to the server that stores the sagas',
+      meanwhile: 'It is repeated until the server answers as it should, and no step fails meanwhile',
     });
   }
 
@@ -47,9 +47,12 @@ export class StoreRetry {
     const isRepeated = (error: unknown): boolean => {
       if (!store.isOutage(error)) throw asCallError(error, store);
       if (clock.monotonic() > until) {
-        throw new SagaUnavailableError(`The database could not be reached: ${(error as Error).message}.`, {
-          cause: error,
-        });
+        throw new SagaUnavailableError(
+          `The server that stores the sagas could not be reached: ${(error as Error).message}.`,
+          {
+            cause: error,
+          },
+        );
       }
       this.failed(error);
       return true;
@@ -77,7 +80,10 @@ export class StoreRetry {
 export function asCallError(error: unknown, store: Pick<SagaStore, 'refuses'>): unknown {
   if (!store.refuses(error)) return error;
   const { message } = error as Error;
-  return new SagaValidationError(`The database refuses a value of the call: ${message}. Correct the value.`, {
-    cause: error,
-  });
+  return new SagaValidationError(
+    `The server that stores the sagas refuses a value of the call: ${message}. Correct the value.`,
+    {
+      cause: error,
+    },
+  );
 }

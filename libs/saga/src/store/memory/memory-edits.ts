@@ -11,7 +11,7 @@ export function replaceState(row: MemoryRow, edit: Extract<Edit, { state: unknow
   const notes = withoutNotes(saga.notes, changed);
   const openApprovals = openApprovalsAfter(saga.state, edit.state);
   record(row, { ...edit, changed, notes, openApprovals, advances: true }, now);
-  if ('input' in edit) {
+  if (edit.input !== undefined) {
     saga.startedWith ??= { input: saga.input };
     saga.input = edit.input;
   }

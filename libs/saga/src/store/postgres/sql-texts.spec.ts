@@ -41,7 +41,7 @@ const EXPECTED_TYPES: Record<StatementName, string> = {
   ended: 'ids uuid[], pageBytes bigint',
   enqueue: 'ids uuid[], epochs integer[], names text[], keys text[]',
   existing: 'places integer[], ids uuid[], names text[], correlationIds text[], pageBytes numeric',
-  fenceOff: 'hasInput boolean, input json, version integer, id uuid',
+  fenceOff: 'input json, version integer, id uuid',
   fenceSlots: 'names text[]',
   freeSlots:
     'saga text, step text, key text, count integer, id uuid, epoch integer, turn integer, steps text[]',

@@ -2830,16 +2830,16 @@ LIMIT 1` as string,
   }),
   fenceOff: sqlStatement({
     folder: 'edit',
-    parameters: ['hasInput', 'input', 'version', 'id'],
+    parameters: ['input', 'version', 'id'],
     values: [] as never[],
     text: `UPDATE saga.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL, pause_requested = false,
-  input = CASE WHEN $1::boolean THEN $2::json ELSE input END, input_replaced = input_replaced OR $1::boolean,
-  started_input = CASE WHEN $1::boolean AND NOT input_replaced THEN input ELSE started_input END,
-  version = coalesce($3::int, version), graph_revision = CASE WHEN $3::int IS NULL THEN graph_revision END,
+  input = coalesce($1::json, input), input_replaced = input_replaced OR $1::json IS NOT NULL,
+  started_input = CASE WHEN $1::json IS NOT NULL AND NOT input_replaced THEN input ELSE started_input END,
+  version = coalesce($2::int, version), graph_revision = CASE WHEN $2::int IS NULL THEN graph_revision END,
   lock_state = CASE WHEN lock_state IS NULL AND lock_key IS NOT NULL AND (instance.status = 'compensating' AND coalesce(instance.failure ->> 'kind', '') = 'undone') THEN 'arriving'
     ELSE lock_state END,
   lock_deadlock = CASE WHEN (instance.status = 'compensating' AND coalesce(instance.failure ->> 'kind', '') = 'undone') THEN NULL ELSE lock_deadlock END
-WHERE id = $4::uuid` as string,
+WHERE id = $3::uuid` as string,
   }),
   requestCancel: sqlStatement({
     folder: 'edit',

@@ -72,7 +72,7 @@ async function saveState(
     parent: saga.parent,
   });
   const { input = null, version = null } = edit;
-  await on.query(...on.sql.fenceOff({ id: saga.id, input, hasInput: 'input' in edit, version }));
+  await on.query(...on.sql.fenceOff({ id: saga.id, input, version }));
   if (saga.lock) {
     await on.query(...on.sql.dequeue({ ids: [saga.id] }));
     // It may have been first in the queue without the lock. If it is not due any more, others do not wait for it.

@@ -21,13 +21,12 @@ LIMIT 1;
 SELECT id FROM saga.instance WHERE id = :id::uuid FOR UPDATE;
 
 -- name: fenceOff
--- After an operator's change was checkpointed: fences off the holder of the lease. input: the new input, if has_input. The input
--- that the saga was started with is kept beside it, because repeated starts are compared with that. version: the new
--- version. A completed saga that is undone had left the queue of its semantic lock, and enters it again at its old
--- position.
+-- After an operator's change was checkpointed: fences off the holder of the lease. input: the new input, if any. The input that
+-- the saga was started with is kept beside it, because repeated starts are compared with that. version: the new version, if
+-- any. A completed saga that is undone had left the queue of its semantic lock, and enters it again at its old position.
 UPDATE saga.instance SET epoch = epoch + 1, cancel_requested_at = NULL, cancel_reason = NULL, pause_requested = false,
-  input = CASE WHEN :has_input::boolean THEN :input::json ELSE input END, input_replaced = input_replaced OR :has_input::boolean,
-  started_input = CASE WHEN :has_input::boolean AND NOT input_replaced THEN input ELSE started_input END,
+  input = coalesce(:input::json, input), input_replaced = input_replaced OR :input::json IS NOT NULL,
+  started_input = CASE WHEN :input::json IS NOT NULL AND NOT input_replaced THEN input ELSE started_input END,
   version = coalesce(:version::int, version), graph_revision = CASE WHEN :version::int IS NULL THEN graph_revision END,
   lock_state = CASE WHEN lock_state IS NULL AND lock_key IS NOT NULL AND :IS_UNDONE(instance) THEN 'arriving'
     ELSE lock_state END,
