@@ -1,4 +1,3 @@
-import { format } from 'node:util';
 import {
   type EngineLog,
   type EngineSql,
@@ -88,9 +87,10 @@ export class CommittedCalls {
       return await sendWithin(sql, what, () => work(sql));
     } catch (error) {
       if (!isUnanswered(error)) throw error;
-      const reason = format('%s', (error as Error).cause ?? (error as Error).message);
       throw new SagaUnavailableError(
-        `${what} is not part of the transaction, because Restate does not answer: ${reason}. Roll it back, and try again.`,
+        `${what} is not part of the transaction, because Restate does not answer: ${(error as Error).message}. Roll it back, ` +
+          'and try again.',
+        { cause: error },
       );
     }
   }

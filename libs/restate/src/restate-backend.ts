@@ -15,7 +15,7 @@ import { sendBy } from './message-object.js';
 import { objectsOf } from './objects.js';
 import { Offers } from './offers.js';
 import { RestateCalls } from './restate-calls.js';
-import { AdminError, isOutage } from './restate-errors.js';
+import { AdminError, isOutage, request } from './restate-errors.js';
 import { RestateCleanup } from './restate-cleanup.js';
 import { RestateGraphStore } from './restate-graph-store.js';
 import type { RestateOptions } from './restate-options.js';
@@ -48,7 +48,13 @@ export async function openRestate(
     throw new SagaConfigurationError(
       `The SDK of Restate requires Node 22 or later, and this is Node ${process.versions.node}. Update Node.`,
     );
-  const calls = new RestateCalls({ ingress: connect({ url: ingress }), admin, worker, patience, now });
+  const calls = new RestateCalls({
+    ingress: connect({ url: ingress, fetch: request }),
+    admin,
+    worker,
+    patience,
+    now,
+  });
   const offers = new Offers();
   const wakeup = new RestateWakeup(calls.options, () => calls.offer(offers.close()));
   const announce = (message: WakeupMessage): void => {
@@ -127,7 +133,7 @@ async function served(handler: ReturnType<typeof createEndpointHandler>, port: n
 
 async function register(admin: string, uri: string): Promise<void> {
   // The objects of another version of this package at the same address replace those that are there.
-  const response = await fetch(new URL('/deployments', admin), {
+  const response = await request(new URL('/deployments', admin), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ uri, force: true }),

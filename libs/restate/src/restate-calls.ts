@@ -17,7 +17,7 @@ import {
   SAGA,
 } from './contracts.js';
 import type { KeptSaga } from './kept-saga.js';
-import { AdminError } from './restate-errors.js';
+import { AdminError, request } from './restate-errors.js';
 import { fromText } from './stored-text.js';
 
 export interface CallOptions {
@@ -157,7 +157,7 @@ export class RestateCalls {
   private async query<T>(query: string): Promise<T[]> {
     const until = performance.now() + this.options.patience;
     for (;;) {
-      const response = await fetch(new URL('/query', this.options.admin), {
+      const response = await request(new URL('/query', this.options.admin), {
         method: 'POST',
         headers: { 'content-type': 'application/json', accept: 'application/json' },
         body: JSON.stringify({ query }),

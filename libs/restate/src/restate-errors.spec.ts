@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { HttpCallError } from '@restatedev/restate-sdk-clients';
 import { UnstorableError } from 'nestjs-durable-saga/internal/backend';
-import { AdminError, isOutage, isTransient, refusesData } from './restate-errors.js';
+import { AdminError, isOutage, isTransient, refusesData, request } from './restate-errors.js';
 
 const httpError = (status: number) => new HttpCallError(status, 'no', `answered ${status}`);
 const errorOf = (call: Promise<unknown>) => call.then(() => undefined).catch((error: unknown) => error);
@@ -18,12 +18,12 @@ async function networkErrors(): Promise<unknown[]> {
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const errors = [
-    await errorOf(fetch(`${url}/silent`, { signal: AbortSignal.timeout(50) })),
-    await errorOf(fetch(url).then((answer) => answer.text())),
+    await errorOf(request(`${url}/silent`, { signal: AbortSignal.timeout(50) })),
+    await errorOf(request(url).then((answer) => answer.text())),
   ];
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  return [...errors, await errorOf(fetch(url))];
+  return [...errors, await errorOf(request(url))];
 }
 
 describe('an error of a call of Restate', () => {
@@ -35,6 +35,18 @@ describe('an error of a call of Restate', () => {
         true,
         false,
       ]);
+  });
+
+  test('that had no answer says why, also if a name has several addresses', async () => {
+    const server = createServer().listen(0, 'localhost');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const { message } = (await errorOf(request(`http://${host}:${port}`))) as Error;
+      expect(message).toContain('ECONNREFUSED');
+      expect(message).not.toContain('\n');
+    }
   });
 
   test.each([500, 503, 404, 408, 429])('with status %i is an outage that soon ends', (status) => {

@@ -16,6 +16,18 @@ export class AdminError extends Error {
   }
 }
 
+/** Does what `fetch` does, whose error says only that it has failed, and gives that the message of its reason. */
+export async function request(...call: Parameters<typeof fetch>): Promise<Response> {
+  try {
+    return await fetch(...call);
+  } catch (error) {
+    const { cause } = error as { readonly cause?: Partial<Record<'message' | 'code', string>> };
+    // What all addresses of a name have refused has no message.
+    if (cause) (error as Error).message = cause.message || cause.code!;
+    throw error;
+  }
+}
+
 /** Answers to what a call has given: bad request, payload too large, unprocessable. */
 const REFUSALS: readonly number[] = [400, 413, 422];
 /** Answers of a server that starts, restarts or is busy: not found, timeout, too many requests. */

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { format } from 'node:util';
 import { SagaUnavailableError } from 'nestjs-durable-saga/internal/backend';
 
 /** How long (ms) a server is asked again that starts, or a partition of which has no leader. */
@@ -21,9 +20,8 @@ export async function untilAnswered<T>(
       return await ask();
     } catch (error) {
       if (!isWaitedFor(error)) throw error;
-      const { message, cause } = error as Error;
-      const reason = cause === undefined ? message : format('%s: %s', message, cause);
-      if (performance.now() > until) throw new SagaUnavailableError(`${problem}: ${reason}`);
+      if (performance.now() > until)
+        throw new SagaUnavailableError(`${problem}: ${(error as Error).message}`, { cause: error });
     }
     await sleep(AGAIN_AFTER);
   }
