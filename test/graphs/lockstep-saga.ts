@@ -170,14 +170,17 @@ export class LockstepSaga implements Play {
 
   /** Its conditions end it, before anything is called or waits: it does not wait for the test either. */
   private endsAtOnce(): boolean {
-    let { state } = this;
+    let { state, now } = this;
     for (;;) {
       if (isTerminal(state.status)) return true;
-      const { settle, events = [], actions } = decide(this.graph, state, this.now);
+      const { settle, events = [], actions, wakeAt } = decide(this.graph, state, now);
       if (settle) return true;
-      const answers = actions.map((action) => answerOf(action, state)?.(this.now));
+      const answers = actions.map((action) => answerOf(action, state)?.(now));
       const known = [...events, ...answers.flatMap((answer) => answer ?? [])];
-      if (known.length === 0 || answers.includes(undefined)) return false;
+      if (answers.includes(undefined) || this.signals.awaitedBy(state).length > 0) return false;
+      if (known.length === 0 && wakeAt === undefined) return false;
+      // A delay passes without the test.
+      if (known.length === 0) now = wakeAt!;
       for (const event of known) state = evolve(this.graph, state, event);
     }
   }
