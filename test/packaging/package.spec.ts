@@ -19,7 +19,7 @@ const TOOLS = join(ROOT, 'node_modules/.bin');
  * the commit that raises the figure gives.
  */
 const BUDGET: Record<string, number> = {
-  ...{ saga: 1_500_000, messaging: 190_000, telemetry: 56_000, restate: 190_000 },
+  ...{ saga: 1_500_000, messaging: 190_000, telemetry: 56_000, restate: 200_000 },
   ...{ admin: 300_000, declared: 350_000, cli: 310_000 },
 };
 

@@ -590,6 +590,23 @@ describeWhere('on Restate', () => {
     );
   });
 
+  test('a process whose clock is wrong does not start, and says by how much', async () => {
+    const { now } = Date;
+    try {
+      for (const [hour, difference] of [
+        // Restate's answer has whole seconds.
+        [3_600_000, /^The clock of this process is 360\d s ahead of the clock of Restate\./],
+        [-3_600_000, /^The clock of this process is (3599|3600) s behind the clock of Restate\./],
+      ] as const) {
+        Date.now = () => now() + hour;
+        const started = application();
+        await expect(started).rejects.toThrow(difference);
+      }
+    } finally {
+      Date.now = now;
+    }
+  });
+
   test('what Restate cannot keep is refused at start-up, by name', async () => {
     await expect(application({}, [RelaxedSaga])).rejects.toThrow(
       "Restate cannot keep everything that these sagas have: saga 'written@1' has durability: 'relaxed'.",

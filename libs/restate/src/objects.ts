@@ -89,8 +89,12 @@ export interface NewsTaken {
 /** Takes what is new. The same may come again, and may not be stored in the end. */
 export type TakeNews = (news: News) => NewsTaken;
 
-/** The objects that Restate calls in this process. @param send gives a message to the broker */
-export function objectsOf(take: TakeNews, send: SendMessage) {
+/**
+ * The objects that Restate calls in this process.
+ * @param send gives a message to the broker
+ * @param clock the time (milliseconds since the epoch)
+ */
+export function objectsOf(take: TakeNews, send: SendMessage, clock: () => number) {
   const saga = implement(SAGA, {
     options: OPTIONS,
     handlers: {
@@ -356,7 +360,9 @@ export function objectsOf(take: TakeNews, send: SendMessage) {
     const next = Math.min(...[dueAt, overdueAt].map((at) => (at <= now ? now + taken!.again : at)));
     const isSooner = next < (kept.looksAt ?? Infinity);
     if (!isSooner) return;
-    ctx.sendClient(SAGA, ctx.key).look({ at: next }, SendOpts.from({ delay: next - now }));
+    // A call may be made long after it was sent. That a repetition of it has another delay is no difference to Restate.
+    const delay = Math.max(0, next - Math.max(now, clock()));
+    ctx.sendClient(SAGA, ctx.key).look({ at: next }, SendOpts.from({ delay }));
     ctx.set('saga', { ...kept, looksAt: next }, textOf<KeptSaga>());
   }
 

@@ -10,6 +10,7 @@ import {
   SagaConfigurationError,
   type WakeupMessage,
 } from 'nestjs-durable-saga/internal/backend';
+import { requireClock, watchClock } from './clock-check.js';
 import { newsOf } from './kept-saga.js';
 import { sendBy } from './message-object.js';
 import { objectsOf } from './objects.js';
@@ -70,6 +71,7 @@ export async function openRestate(
       return { again, others: hints.filter((hint) => hint.worker !== worker) };
     },
     sendBy(transport, relayed),
+    now,
   );
   const keys = identityKeys && { identityKeys: [...identityKeys] };
   const handler = createEndpointHandler({ services, logger: loggerOf(log), ...keys });
@@ -77,10 +79,14 @@ export async function openRestate(
   const graphs = new RestateGraphStore(calls);
   const uri = address ?? `http://localhost:${server.port}`;
   const refused = `${uri} could not be registered with Restate at ${admin}`;
-  await untilAnswered(refused, () => register(admin, uri)).catch(async (error: unknown) => {
+  try {
+    await requireClock(admin);
+    await untilAnswered(refused, () => register(admin, uri));
+  } catch (error) {
     await server.close();
     throw error;
-  });
+  }
+  const unwatch = watchClock(admin, log);
   const pauses = new RestatePauses(calls, announce);
   const publishes = transport !== undefined;
   const store = new RestateSagaStore(calls, offers, graphs, pauses, publishes, own && { ...own, log });
@@ -93,6 +99,7 @@ export async function openRestate(
     cleanup: new RestateCleanup(calls, (ids) => store.forget(ids)),
     starting: (work) => untilAnswered('Restate does not answer', work, isOutage),
     close: async () => {
+      unwatch();
       await store.committed?.stop();
       await server.close();
       await transport?.close?.();

@@ -35,6 +35,8 @@ export interface CallOptions {
 /** How often, and how many ms apart, a claim is given back whose answer did not come. */
 const UNCLAIMS = 10;
 const UNCLAIMED_AGAIN = 500;
+/** How long (ms) the offers of a process that ends may take. */
+const OFFERED_WITHIN = 1_000;
 /** How long (ms) a query waits that could not be answered. */
 const QUERIED_AGAIN = 50;
 
@@ -78,10 +80,11 @@ export class RestateCalls {
     return answer && { result: answer.result as T };
   }
 
-  /** Has other processes offered these sagas, if they are due. */
+  /** Has other processes offered these sagas, if they are due: a process that ends does not wait long for it. */
   async offer(ids: readonly string[]): Promise<void> {
-    const { ingress, now } = this.options;
-    const offers = ids.map((id) => ingress.sendClient(SAGA, id).offer({ now: now() }, this.sendOpts));
+    const { ingress, now, patience } = this.options;
+    const opts = SendOpts.from<never>({ timeout: Math.min(OFFERED_WITHIN, patience) });
+    const offers = ids.map((id) => ingress.sendClient(SAGA, id).offer({ now: now() }, opts));
     // What is not offered now is offered later.
     await Promise.allSettled(offers);
   }

@@ -25,14 +25,24 @@ export class RestateCleanup implements CleanupStore {
 
   async batch(batch: CleanupBatch): Promise<CleanedBatch> {
     const store = await this.calls.amongAll();
-    const rows = [...store.all];
+    const all = [...store.all];
     const cleaned = await store.cleanup.batch({ ...batch, most: Math.min(batch.most, LARGEST_BATCH) });
     const left = new Set(store.all);
-    const deleted = rows.filter((row) => !left.has(row));
+    const deleted = all.filter((row) => !left.has(row));
     if (deleted.length > 0) await this.forget(deleted.map(({ saga }) => saga.id));
-    for (let n = 0; n < deleted.length; n += AT_ONCE)
-      await Promise.all(deleted.slice(n, n + AT_ONCE).map((row) => this.remove(row)));
+    // A sub-saga is found by its parent only: a pass after one that was interrupted has to find both.
+    for (let rows = deleted; rows.length > 0;) {
+      const parents = new Set(rows.map(({ saga }) => saga.parent?.id));
+      const leaves = rows.filter(({ saga }) => !parents.has(saga.id));
+      for (let n = 0; n < leaves.length; n += AT_ONCE)
+        await Promise.all(leaves.slice(n, n + AT_ONCE).map((row) => this.remove(row)));
+      rows = rows.filter(({ saga }) => parents.has(saga.id));
+    }
     return cleaned;
+  }
+
+  async names(): Promise<string[]> {
+    return (await this.calls.amongAll()).cleanup.names();
   }
 
   private async remove({ saga: { id, name, correlationId } }: MemoryRow): Promise<void> {
@@ -40,9 +50,5 @@ export class RestateCleanup implements CleanupStore {
     if (correlationId !== undefined)
       await ingress.client(CORRELATION, correlationKey(name, correlationId)).remove(id, this.calls.opts);
     await ingress.client(SAGA, id).remove(this.calls.opts);
-  }
-
-  async names(): Promise<string[]> {
-    return (await this.calls.amongAll()).cleanup.names();
   }
 }
