@@ -8,10 +8,10 @@ const CALLS = 5;
 /** As Restate has by default. */
 const PARTITIONS = 24;
 /** µs of simulated time, of which the first are not counted. */
-const [WARM, END] = [10_000_000, 30_000_000];
+const [WARM, END] = [8_000_000, 20_000_000];
 const CLUSTERS = [1, 3, 6, 12];
 /** Processors of each node. */
-const PROCESSORS = [2, 4, 8];
+const PROCESSORS = [2, 4];
 const IN_FLIGHT = 200;
 
 /**

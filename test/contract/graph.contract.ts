@@ -65,6 +65,22 @@ export function describeGraphs(subject: () => StoreSubject): void {
       expect(await graphs.reading((reader) => reader.stored([a, b]))).toHaveLength(3);
     });
 
+    test('come back in their newest revisions, of all versions of all sagas', async () => {
+      const { graphs } = subject();
+      const a = saga();
+      await put({ ...a, version: 2, revision: 1, graph: GRAPH });
+      for (const revision of [1, 2, 10])
+        await put({ ...a, revision, graph: revision === 10 ? OTHER : GRAPH });
+      const b = saga();
+      await put({ ...b, revision: 1, graph: GRAPH });
+      const newest = await graphs.newest();
+      expect(newest.filter(({ name }) => name === a.name)).toEqual([
+        { ...a, revision: 10, graph: OTHER },
+        { ...a, version: 2, revision: 1, graph: GRAPH },
+      ]);
+      expect(newest.filter(({ name }) => name === b.name)).toEqual([{ ...b, revision: 1, graph: GRAPH }]);
+    });
+
     test('come back for any number of versions that are asked for', async () => {
       const { graphs } = subject();
       const a = saga();

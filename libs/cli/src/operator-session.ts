@@ -13,8 +13,17 @@ export const CODEC_OPTION = {
   ),
 } as const;
 
+/** Where the sagas are. */
+export const PLACE_OPTIONS = {
+  ...DATABASE_OPTIONS,
+  engine: option.text(
+    '<file>',
+    "the compiled file whose default export is the applications' engine, if it is not PostgreSQL, or a function that returns it",
+  ),
+} as const;
+
 /** The options of every command that reads sagas or acts on them. */
-export const SAGA_OPTIONS = { ...DATABASE_OPTIONS, ...CODEC_OPTION } as const;
+export const SAGA_OPTIONS = { ...PLACE_OPTIONS, ...CODEC_OPTION } as const;
 
 /** Sagas as a command sees them: through the very calls that an application has, on the database alone. */
 export interface OperatorSession {

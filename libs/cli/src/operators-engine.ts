@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { SagaOperations, SagaSchedules, SagaService } from 'nestjs-durable-saga';
 import type { PayloadCodec } from 'nestjs-durable-saga/encryption';
 import {
@@ -16,26 +17,40 @@ import {
 } from 'nestjs-durable-saga/internal';
 import {
   CODEC_RULE,
+  ENGINE_RULE,
+  type EngineProcess,
   EngineSql,
+  type OwnEngine,
   PgDatabase,
   PostgresGraphStore,
   type RegisteredSaga,
   SagaRegistry,
+  type ServiceParts,
   isCodec,
+  isOwnEngine,
   missingParts,
   openPool,
   engineServices,
+  hintsIn,
   postgresBackend,
   withDefaults,
 } from 'nestjs-durable-saga/internal/runtime';
 import { CannotTell, type DATABASE_OPTIONS, UsageError, type ValuesOf } from './command.js';
 import { databaseUrl, schemaOf } from './database-options.js';
-import type { CODEC_OPTION, Deployed, OperatorSession, SAGA_OPTIONS } from './operator-session.js';
+import type {
+  CODEC_OPTION,
+  Deployed,
+  OperatorSession,
+  PLACE_OPTIONS,
+  SAGA_OPTIONS,
+} from './operator-session.js';
 import type { Terminal } from './terminal.js';
 import { importFile } from './values.js';
 
-/** How long (ms) PostgreSQL may take for an answer. */
+/** How long (ms) PostgreSQL, or another engine, may take for an answer. */
 export const PATIENCE = 10_000;
+/** The name of this process among those that hints are sent to. */
+const WORKER = `saga:${process.pid}:${randomUUID()}`;
 
 /**
  * The engine behind `operating()`, in a file of its own: it needs the packages of an application.
@@ -48,8 +63,8 @@ export async function operating<T>(
   found: readonly RunnableSaga[] = [],
 ): Promise<T> {
   const codec = await readCodec(where);
-  return onMigratedDatabase(where, terminal, async (sql, schema) => {
-    const made = await engineOn(sql, schema, terminal, found, codec);
+  return onBackend(where, terminal, async (place) => {
+    const made = await engineOn(place, terminal, found, codec);
     const { running, deployed, sagas, isCoded } = made;
     const types = new Map(sagas.map(({ graph, type }) => [sagaLabel(graph), type]));
     try {
@@ -68,19 +83,83 @@ export async function operating<T>(
   });
 }
 
+/** Where the sagas are. */
+interface Place extends Pick<ServiceParts, 'database'> {
+  readonly schema?: string;
+  readonly graphs: Pick<PostgresGraphStore, 'newest' | 'exclusively'>;
+  readonly clock: Clock;
+  readonly backend: (options: ReturnType<typeof withDefaults>) => ReturnType<typeof postgresBackend>;
+}
+
+/** Opens the engine of `--engine`, or else a database. */
+export async function onBackend<T>(
+  where: ValuesOf<typeof PLACE_OPTIONS>,
+  terminal: Terminal,
+  work: (place: Place) => Promise<T>,
+): Promise<T> {
+  if (where.engine === undefined)
+    return onMigratedDatabase(where, terminal, async (sql, schema) => {
+      sql.watchdog.setStatementTimeout(PATIENCE);
+      const log = logTo(terminal);
+      return work({
+        ...{ schema, database: sql.database, graphs: new PostgresGraphStore(sql, schema) },
+        clock: await clockOf(sql),
+        backend: (options) => postgresBackend(sql, options, PATIENCE, log),
+      });
+    });
+  const { path, value: engine } = await importValue(where.engine);
+  if (!isOwnEngine(engine)) throw new UsageError(`${path}: engine is ${shown(engine)}; ${ENGINE_RULE}`);
+  const tool: EngineProcess = {
+    ...{ worker: WORKER, patience: PATIENCE, log: logTo(terminal), onlyCalls: true },
+    relayed: (message) => message,
+  };
+  const opened = async (own?: EngineProcess['own']): Promise<T> => {
+    const backend = await engine.open({ ...tool, own });
+    try {
+      return await work({ graphs: backend.graphs, clock: systemClock, backend: () => backend });
+    } finally {
+      await backend.close();
+    }
+  };
+  if (!(await hasTransactionalSteps(engine, tool))) return opened();
+  // What such a step has committed, and the engine does not know yet, is in the applications' database.
+  return onDatabase(where, terminal, async (sql, schema) => {
+    const missing = await missingParts(sql, schema, engine.needs);
+    if (missing.length > 0) throw notMigrated(schema, missing);
+    sql.watchdog.setStatementTimeout(PATIENCE);
+    return opened({ sql, schema, wakeup: hintsIn(sql, { schema }, PATIENCE, tool.log) });
+  });
+}
+
+async function hasTransactionalSteps(engine: OwnEngine, tool: EngineProcess): Promise<boolean> {
+  const backend = await engine.open(tool);
+  try {
+    const stored = await backend.graphs.newest();
+    return stored.some(({ graph }) => graph.steps.some((step) => step.transactional));
+  } finally {
+    await backend.close();
+  }
+}
+
 /** @throws UsageError when the file is not there, or has no codec */
 export async function readCodec({
   codec: file,
 }: ValuesOf<typeof CODEC_OPTION>): Promise<PayloadCodec | undefined> {
   if (file === undefined) return undefined;
+  const { path, value: codec } = await importValue(file);
+  if (!isCodec(codec)) throw new UsageError(`${path}: codec is ${shown(codec)}; ${CODEC_RULE}`);
+  return codec as PayloadCodec;
+}
+
+/** The default export of a file, or what that returns. */
+async function importValue(file: string): Promise<{ readonly path: string; readonly value: unknown }> {
   const { path, exported: module } = await importFile(file);
   const { default: exported } = module;
   // Of CommonJS that was compiled from a module, the default export has one of its own.
   const given = (exported as { default?: unknown } | undefined)?.default ?? exported;
-  const codec: unknown = typeof given === 'function' ? await (given as () => unknown)() : given;
-  if (codec === undefined) throw new UsageError(`${path} has no default export`);
-  if (!isCodec(codec)) throw new UsageError(`${path}: codec is ${shown(codec)}; ${CODEC_RULE}`);
-  return codec as PayloadCodec;
+  const value: unknown = typeof given === 'function' ? await (given as () => unknown)() : given;
+  if (value === undefined) throw new UsageError(`${path} has no default export`);
+  return { path, value };
 }
 
 /** @param work receives what runs statements on the database, and the schema */
@@ -118,14 +197,11 @@ export function onMigratedDatabase<T>(
 }
 
 async function engineOn(
-  sql: EngineSql,
-  schema: string,
+  { schema, graphs, clock, database, backend }: Place,
   terminal: Terminal,
   found: readonly RunnableSaga[],
   codec: PayloadCodec | undefined,
 ) {
-  sql.watchdog.setStatementTimeout(PATIENCE);
-  const graphs = new PostgresGraphStore(sql, schema);
   const stored = await graphs.newest();
   const deployed = stored.flatMap(describedOf);
   const sagas = deployed.map((saga) => standInOf(saga, found));
@@ -133,12 +209,11 @@ async function engineOn(
   const registry = new SagaRegistry(sagas, [], undefined, true);
   const { approvals, coded: isCoded } = rulesOf(stored);
   const options = withDefaults({ schema, worker: false, approvals, codec, recoveryWindow: false });
-  const log = logTo(terminal);
-  const services = engineServices(postgresBackend(sql, options, PATIENCE, log), {
-    ...{ registry, options, runnable: [], log },
-    engine: { workerId: `saga:${process.pid}`, clock: await clockOf(sql), checkEdit: requireGraph },
+  const services = engineServices(backend(options), {
+    ...{ registry, options, runnable: [], log: logTo(terminal) },
+    engine: { workerId: WORKER, clock, checkEdit: requireGraph },
   });
-  return { running: { ...services, database: sql.database }, deployed, sagas, isCoded };
+  return { running: { ...services, database }, deployed, sagas, isCoded };
 }
 
 /** An operator's machine may have another time than the database, and what a saga waits for goes by that one. */

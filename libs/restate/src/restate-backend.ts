@@ -40,11 +40,12 @@ export interface RestateBackend extends OpenBackend {
 /** How long (ms) calls of Restate that are in progress may take when the process ends. */
 const CALLS_END_WITHIN = 5_000;
 
-/** Serves the objects to Restate, registers them, and makes of them what an engine stands on. */
+/** Serves the objects to Restate, and makes of them what an engine stands on. */
 export async function openRestate(
-  { ingress, admin, port, host, identityKeys, address, transport }: RestateOptions,
-  { worker, patience, log, relayed, own, now = Date.now, announced }: EngineProcess & TestSeams,
+  options: RestateOptions,
+  { worker, patience, log, relayed, own, onlyCalls, now = Date.now, announced }: EngineProcess & TestSeams,
 ): Promise<RestateBackend> {
+  const { ingress, admin, transport } = options;
   if (typeof Promise.withResolvers !== 'function')
     throw new SagaConfigurationError(
       `The SDK of Restate requires Node 22 or later, and this is Node ${process.versions.node}. Update Node.`,
@@ -73,24 +74,15 @@ export async function openRestate(
     sendBy(transport, relayed),
     now,
   );
-  const keys = identityKeys && { identityKeys: [...identityKeys] };
-  const handler = createEndpointHandler({ services, logger: loggerOf(log), ...keys });
-  const server = await served(handler, port, host);
+  await requireClock(admin);
+  const close = onlyCalls ? undefined : await serve(services, options, log);
   const graphs = new RestateGraphStore(calls);
-  const uri = address ?? `http://localhost:${server.port}`;
-  const refused = `${uri} could not be registered with Restate at ${admin}`;
-  try {
-    await requireClock(admin);
-    await untilAnswered(refused, () => register(admin, uri));
-  } catch (error) {
-    await server.close();
-    throw error;
-  }
-  const unwatch = watchClock(admin, log);
+  const unwatch = onlyCalls ? undefined : watchClock(admin, log);
   const pauses = new RestatePauses(calls, announce);
   const publishes = transport !== undefined;
   const store = new RestateSagaStore(calls, offers, graphs, pauses, publishes, own && { ...own, log });
-  await store.committed?.start();
+  const { committed } = onlyCalls ? {} : store;
+  await committed?.start();
   return {
     offerAll: async () => {
       for (const row of await calls.scan()) offers.add({ ...newsOf(row, now()), now: now() });
@@ -99,9 +91,9 @@ export async function openRestate(
     cleanup: new RestateCleanup(calls, (ids) => store.forget(ids)),
     starting: (work) => untilAnswered('Restate does not answer', work, isOutage),
     close: async () => {
-      unwatch();
-      await store.committed?.stop();
-      await server.close();
+      unwatch?.();
+      await committed?.stop();
+      await close?.();
       await transport?.close?.();
     },
   };
@@ -114,6 +106,24 @@ function loggerOf(log: EngineLog): LoggerTransport {
   return ({ level }, message, ...rest: unknown[]) => {
     if (LOGGED.includes(level)) log.warn(`Restate: ${format(message, ...rest)}`);
   };
+}
+
+/** Serves the objects, and registers them. Returns what ends that. */
+async function serve(
+  services: ReturnType<typeof objectsOf>,
+  { admin, port, host, identityKeys, address }: RestateOptions,
+  log: EngineLog,
+): Promise<() => Promise<void>> {
+  const keys = identityKeys && { identityKeys: [...identityKeys] };
+  const handler = createEndpointHandler({ services, logger: loggerOf(log), ...keys });
+  const server = await served(handler, port, host);
+  const uri = address ?? `http://localhost:${server.port}`;
+  const refused = `${uri} could not be registered with Restate at ${admin}`;
+  await untilAnswered(refused, () => register(admin, uri)).catch(async (error: unknown) => {
+    await server.close();
+    throw error;
+  });
+  return server.close;
 }
 
 async function served(handler: ReturnType<typeof createEndpointHandler>, port: number, host?: string) {

@@ -25,6 +25,10 @@ export class RestateGraphStore implements GraphStore {
     return this.copyOf(await this.read(), []).stored(sagas);
   }
 
+  async newest(): Promise<StoredGraph[]> {
+    return this.copyOf(await this.read(), []).newest();
+  }
+
   async reading<T>(work: (graphs: GraphReader) => Promise<T>): Promise<T> {
     return this.copyOf(await this.read(), await this.calls.scan()).reading(work);
   }

@@ -26,7 +26,8 @@ export { readModuleOptions } from './nest/module-options.js';
 export { CURSOR_RULE, key, pageSize } from './nest/calls/call-kinds.js';
 export { UnawaitedSignalError } from './nest/calls/signals.js';
 export { DATABASE_SOURCE_OPTIONS, readDatabase } from './nest/database-options.js';
-export { postgresBackend } from './nest/database-runtime.js';
+export { hintsIn, postgresBackend } from './nest/database-runtime.js';
+export { ENGINE_RULE, type EngineProcess, isOwnEngine, type OwnEngine } from './nest/external-engine.js';
 export { SagaRegistry, type RegisteredSaga } from './nest/discovery/saga.registry.js';
 export {
   ApplicationLifeCycle,

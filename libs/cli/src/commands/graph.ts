@@ -13,7 +13,7 @@ import {
   UsageError,
 } from '../command.js';
 import { isDeclaredFile, readDeclared } from '../local/declared-files.js';
-import { type Deployed, SAGA_OPTIONS } from '../operator-session.js';
+import { type Deployed, PLACE_OPTIONS, SAGA_OPTIONS } from '../operator-session.js';
 import { onDatabase, operating } from '../session.js';
 
 const diagram = command({
@@ -110,19 +110,16 @@ const accept = command({
     'Without it, a process does not start while instances are running that may need what its code does not have. They keep ' +
     'the graph that they have, and become stuck when a worker runs them. It is valid for one change of the graph.',
   examples: ['saga graph accept place-order@1'],
-  options: { ...DATABASE_OPTIONS, ...JSON_OPTION },
+  options: { ...PLACE_OPTIONS, ...JSON_OPTION },
   run: async ({ operands: [written], values, terminal }) => {
     const [, name, version] = /^(.+)@(\d+)$/.exec(written!) ?? [];
     if (name === undefined)
       throw new UsageError(
         `'${written}' is no version of a saga; give <saga>@<version>, such as place-order@1`,
       );
-    const { onMigratedDatabase } = await import('../operators-engine.js');
-    const { PostgresGraphStore } = await import('nestjs-durable-saga/internal/runtime');
-    const isStored = await onMigratedDatabase(values, terminal, (sql, schema) =>
-      new PostgresGraphStore(sql, schema).exclusively((graphs) =>
-        graphs.accept({ name, version: Number(version) }),
-      ),
+    const { onBackend } = await import('../operators-engine.js');
+    const isStored = await onBackend(values, terminal, ({ graphs }) =>
+      graphs.exclusively((stored) => stored.accept({ name, version: Number(version) })),
     );
     if (!isStored)
       throw new Refusal(`No graph of ${written} is stored: it was never deployed there.`, 'SAGA_DEFINITION');

@@ -30,6 +30,8 @@ export interface EngineProcess {
   readonly relayed: (message: StoredMessage) => StoredMessage;
   /** The application's database, with the tables of the engine in it. Undefined: it has none. */
   readonly own?: OwnTables;
+  /** Makes calls, and neither runs sagas nor serves the engine, as a tool does. Default: false. */
+  readonly onlyCalls?: boolean;
 }
 
 /** The tables that an engine has in the application's database: of what commits together with the application's data. */
@@ -57,12 +59,11 @@ export interface OwnEngine extends ExternalEngine {
 
 const OF_DATABASES = ['readFrom', 'shards', 'shardOf', 'partitions'] as const;
 
-export const externalEngine = kind.checked<ExternalEngine>(
-  (given) => isOwn(given),
-  'give the engine that a package of this library makes',
-);
+export const ENGINE_RULE = 'give the engine that a package of this library makes';
 
-function isOwn(given: ExternalEngine | null): given is OwnEngine {
+export const externalEngine = kind.checked<ExternalEngine>((given) => isOwnEngine(given), ENGINE_RULE);
+
+export function isOwnEngine(given: unknown): given is OwnEngine {
   const { open, refuses } = (given ?? {}) as Partial<OwnEngine>;
   return typeof open === 'function' && typeof refuses === 'function';
 }

@@ -69,6 +69,8 @@ export interface UpgradeTurn {
 
 /** The graphs that are stored beside the sagas. Every implementation passes `graph.contract.ts`. */
 export interface GraphStore extends Pick<GraphReader, 'stored'> {
+  /** The newest revision of every version of every saga that was ever deployed, in the order of their names. */
+  newest(): Promise<StoredGraph[]>;
   /** Looks, and changes nothing. */
   reading<T>(work: (graphs: GraphReader) => Promise<T>): Promise<T>;
   /** One after the other, across all processes; what throws leaves everything as it was. */

@@ -55,6 +55,14 @@ export class MemoryGraphStore implements GraphStore {
     return storedCopy(this.graphs.filter(isOne));
   }
 
+  async newest(): Promise<StoredGraph[]> {
+    const byName = (a: StoredGraph, b: StoredGraph) =>
+      a.name.localeCompare(b.name) || a.version - b.version || a.revision - b.revision;
+    // The last one of each stays.
+    const newest = new Map([...this.graphs].sort(byName).map((graph) => [sagaLabel(graph), graph]));
+    return storedCopy([...newest.values()]);
+  }
+
   /** The names of the signals that the stored graph of an instance waits for; undefined: none is stored. */
   signalsOf(saga: SagaVersion & { readonly graphRevision?: number }): string[] | undefined {
     const revisions = this.graphs.filter((graph) => isSame(graph, saga));

@@ -82,7 +82,6 @@ export class PostgresGraphStore implements GraphStore {
     return this.storedOn(this.sql, sagas);
   }
 
-  /** The newest revision of every version of every saga that was ever deployed, in the order of their names. */
   async newest(): Promise<StoredGraph[]> {
     const rows = await this.sql.query<StoredGraph[]>(this.statements.stored);
     // The last one of each stays.
