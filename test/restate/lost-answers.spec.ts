@@ -145,4 +145,17 @@ else
       const looks = (await server.query(query)).map((row) => Date.parse(row.scheduled_start_at as string));
       expect(looks.filter((at) => !(at < Date.now() + 10_000))).toEqual([]);
     });
+
+    test('a saga that was due while Restate stood still for a day is looked at once, and not for each time that was missed', async () => {
+      const { store } = backend;
+      const { id } = newSaga();
+      await store.start([newSaga({ id })], WORKER);
+      const { looksAt } = await keptOf(id);
+      passed += 86_400_000;
+      const next = await until(async () => {
+        const now = (await keptOf(id)).looksAt;
+        return now === looksAt ? undefined : now;
+      });
+      expect(next).toBeGreaterThan(Date.now() + passed - 10_000);
+    });
   });

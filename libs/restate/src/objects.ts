@@ -339,6 +339,13 @@ export function objectsOf(take: TakeNews, send: SendMessage, clock: () => number
     if (parent !== undefined) await ctx.client(SAGA, parent).wake({ now });
   }
 
+  /** A call may be made long after it was sent: what is news again is so much later. */
+  function takeNow(news: Omit<News, 'now'>, now: number): NewsTaken {
+    const late = Math.max(0, clock() - now);
+    const { again, others } = take({ ...news, now: now + late });
+    return { again: late + again, others };
+  }
+
   /** Stores a saga, and sees to it that it is looked at once there is something to do. */
   async function put(
     ctx: ObjectContext,
@@ -350,11 +357,11 @@ export function objectsOf(take: TakeNews, send: SendMessage, clock: () => number
     // Those who learn of it may read it at once.
     ctx.set('saga', kept, textOf<KeptSaga>());
     const [dueAt, overdueAt] = [dueAtOf(row) ?? Infinity, overdueAtOf(row) ?? Infinity];
-    const news: News = { ...newsOf(row, now), now, hints };
+    const news = { ...newsOf(row, now), hints };
     const isNews = news.due !== undefined || news.overdue !== undefined || hints.length > 0;
     // What the process says is journaled: another one may go on from here.
     const taken = isNews
-      ? await ctx.run('news', () => take(news), { serde: textOf<NewsTaken>() })
+      ? await ctx.run('news', () => takeNow(news, now), { serde: textOf<NewsTaken>() })
       : undefined;
     for (const { worker, message } of taken?.others ?? []) ctx.sendClient(HINTS, worker).put(message);
     const next = Math.min(...[dueAt, overdueAt].map((at) => (at <= now ? now + taken!.again : at)));
