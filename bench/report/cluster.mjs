@@ -1,5 +1,5 @@
 // A simulation of a Restate cluster under load: for more nodes and processors than were measured. It knows no more than the
-// figures below, and is deterministic.
+// figures of docs/restate.md, and is deterministic.
 import { number, table } from './format.mjs';
 import { Processors, Timeline } from './timeline.mjs';
 

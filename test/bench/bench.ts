@@ -134,3 +134,6 @@ export const { growthSections, simulatedClusterRate } = await load<{
     costs: { leader: number; copy: number; node: number },
   ) => number;
 }>('report/cluster.mjs');
+
+/** The formatter aligns the columns of tables. */
+export const compact = (text: string) => text.replace(/ +/g, ' ').replace(/-+:?/g, '-').replace(/\n+/g, '\n');

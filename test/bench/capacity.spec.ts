@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { capacitySections, costOf, simulatedRate, withFigures } from './bench.js';
+import { capacitySections, compact, costOf, simulatedRate, withFigures } from './bench.js';
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
-/** The formatter aligns the columns of tables. */
-const compact = (text: string) => text.replace(/ +/g, ' ').replace(/-+:?/g, '-').replace(/\n+/g, '\n');
 
 const row = (params: object, figures: Record<string, number>) => ({
   ...params,

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { growthSections, simulatedClusterRate, withFigures } from './bench.js';
+import { compact, growthSections, simulatedClusterRate, withFigures } from './bench.js';
 
-/** The formatter aligns the columns of tables. */
-const compact = (text: string) => text.replace(/ +/g, ' ').replace(/-+:?/g, '-').replace(/\n+/g, '\n');
 const COSTS = { leader: 10_000, copy: 10_000, node: 20_000 };
 const rateOf = (load: { nodes: number; processors: number; onOneMachine?: boolean }) =>
   Math.round(simulatedClusterRate(load, COSTS));

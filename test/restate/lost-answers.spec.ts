@@ -39,7 +39,7 @@ else
         if (isUnsent) throw timeout();
         const answer = await send(...call);
         const { body } = call[1] ?? {};
-        const isOf = body instanceof Uint8Array && Buffer.from(body).includes(`"${lost}"`);
+        const isOf = body instanceof Uint8Array && Buffer.from(body).includes(`"method":"${lost}"`);
         if (lost === undefined || !isOf) return answer;
         throw timeout();
       };

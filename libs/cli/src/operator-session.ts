@@ -25,7 +25,7 @@ export const PLACE_OPTIONS = {
 /** The options of every command that reads sagas or acts on them. */
 export const SAGA_OPTIONS = { ...PLACE_OPTIONS, ...CODEC_OPTION } as const;
 
-/** Sagas as a command sees them: through the very calls that an application has, on the database alone. */
+/** Sagas as a command sees them: through the very calls that an application has. */
 export interface OperatorSession {
   readonly sagas: SagaService;
   readonly operations: SagaOperations;

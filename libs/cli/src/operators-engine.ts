@@ -113,29 +113,30 @@ export async function onBackend<T>(
     ...{ worker: WORKER, patience: PATIENCE, log: logTo(terminal), onlyCalls: true },
     relayed: (message) => message,
   };
-  const opened = async (own?: EngineProcess['own']): Promise<T> => {
-    const backend = await engine.open({ ...tool, own });
-    try {
-      return await work({ graphs: backend.graphs, clock: systemClock, backend: () => backend });
-    } finally {
-      await backend.close();
-    }
-  };
-  if (!(await hasTransactionalSteps(engine, tool))) return opened();
+  const found = await onEngine(engine, tool, async (place) => {
+    const stored = await place.graphs.newest();
+    if (stored.some(({ graph }) => graph.steps.some((step) => step.transactional))) return undefined;
+    return { result: await work(place) };
+  });
+  if (found) return found.result;
   // What such a step has committed, and the engine does not know yet, is in the applications' database.
   return onDatabase(where, terminal, async (sql, schema) => {
     const missing = await missingParts(sql, schema, engine.needs);
     if (missing.length > 0) throw notMigrated(schema, missing);
     sql.watchdog.setStatementTimeout(PATIENCE);
-    return opened({ sql, schema, wakeup: hintsIn(sql, { schema }, PATIENCE, tool.log) });
+    const own = { sql, schema, wakeup: hintsIn(sql, { schema }, PATIENCE, tool.log) };
+    return onEngine(engine, { ...tool, own }, work);
   });
 }
 
-async function hasTransactionalSteps(engine: OwnEngine, tool: EngineProcess): Promise<boolean> {
+async function onEngine<T>(
+  engine: OwnEngine,
+  tool: EngineProcess,
+  work: (place: Place) => Promise<T>,
+): Promise<T> {
   const backend = await engine.open(tool);
   try {
-    const stored = await backend.graphs.newest();
-    return stored.some(({ graph }) => graph.steps.some((step) => step.transactional));
+    return await work({ graphs: backend.graphs, clock: systemClock, backend: () => backend });
   } finally {
     await backend.close();
   }
