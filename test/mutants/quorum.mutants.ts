@@ -1,6 +1,6 @@
 import { type Mutant, simulation, specs } from './mutant.js';
 
-const killers = [specs('forward/quorum')];
+const killers = [specs('waiting/quorum')];
 
 /** Breaks of approvals that several operators have to give. */
 export const QUORUM_MUTANTS: readonly Mutant[] = [

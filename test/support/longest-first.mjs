@@ -32,7 +32,7 @@ export const LONGEST = [
   'test/sagas/plans/plans-at-scale.spec.ts',
   'test/chaos/failover.spec.ts',
   'test/first-run/private-clone.spec.ts',
-  'test/sagas/forward/isolation.spec.ts',
+  'test/sagas/forward/isolation.system.spec.ts',
   'test/cli/starting.spec.ts',
   'test/chaos/credit.spec.ts',
   'test/chaos/postgres-restart.spec.ts',

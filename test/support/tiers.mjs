@@ -3,14 +3,15 @@
  * otherwise in the tier of its folder. Of two folders, one inside the other, the inner one decides.
  *
  * - unit: requires no build and no PostgreSQL.
- * - database: runs sagas on PostgreSQL, and the store contract.
- * - system: the rest. It runs messaging, the REST API, the command line, several shards, and the contract of all database
- *   layers, starts processes, browsers and servers, compiles, installs packages, or takes long.
+ * - database: runs the store contract, and sagas forward and back, on PostgreSQL. With the units it is `npm test`, which is to
+ *   take three minutes on two processors.
+ * - system: the rest. It runs all else that sagas do on PostgreSQL, messaging, the REST API, the command line, and the contract
+ *   of all database layers, starts processes, browsers and servers, compiles, installs packages, or takes long.
  * - slow: what `.ci/run` has no time for. The workflow of CI runs it beside `.ci/run`. A spec is in it by its name only.
  */
 export const TIERS = {
   unit: ['libs', 'libs/saga/src/store/memory', 'test/bench', 'test/mutants', 'test/support', 'test/testing'],
-  database: ['libs/saga/src/store', 'test/sagas'],
+  database: ['libs/saga/src/store', 'test/sagas/forward', 'test/sagas/rollback'],
   system: [
     'apps',
     'docs',
@@ -26,9 +27,7 @@ export const TIERS = {
     'test/options',
     'test/packaging',
     'test/restate',
-    'test/sagas/plans',
-    'test/sagas/retention',
-    'test/sagas/shards',
+    'test/sagas',
     'test/simulation',
     'test/site',
     'test/telemetry',

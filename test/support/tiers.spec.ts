@@ -31,9 +31,9 @@ test.each([
   ['libs/saga/src/engine/payload.spec.ts', 'unit'],
   ['libs/saga/src/store/postgres/claim.spec.ts', 'database'],
   ['libs/saga/src/store/memory/claim.spec.ts', 'unit'],
-  ['test/sagas/start/start.spec.ts', 'database'],
-  ['test/sagas/plans/claim.spec.ts', 'system'],
-  ['test/sagas/start/start.system.spec.ts', 'system'],
+  ['test/sagas/forward/start.spec.ts', 'database'],
+  ['test/sagas/start/start.spec.ts', 'system'],
+  ['test/sagas/forward/start.system.spec.ts', 'system'],
   ['test/sagas/plans/claim.unit.spec.ts', 'unit'],
   ['test/sagas/plans/claim.slow.spec.ts', 'slow'],
 ] as const)('%s would be in the tier %s', (path, tier) => {
