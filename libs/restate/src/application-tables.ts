@@ -3,7 +3,7 @@ import {
   instancesOf,
   migrationOf,
   type Needs,
-  partsOf,
+  createdParts,
 } from 'nestjs-durable-saga/internal/backend';
 
 /** What commits together with the application's data, until Restate has it. */
@@ -37,6 +37,6 @@ export function restateMigrations(schema: string = DEFAULT_SCHEMA): ReturnType<t
 export const NEEDS: Needs = {
   module: 'SagaModule',
   migrations: 'restateMigrations',
-  ...partsOf(tablesIn(DEFAULT_SCHEMA)),
+  ...createdParts(tablesIn(DEFAULT_SCHEMA)),
   migrationsOf: (schema) => instancesOf(restateMigrations(schema)),
 };

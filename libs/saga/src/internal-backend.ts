@@ -67,4 +67,4 @@ export {
 } from './store/postgres/connection/transient-errors.js';
 export { DEFAULT_SCHEMA } from './store/postgres/schema/saga-entities.js';
 export { migrationOf } from './store/postgres/schema/saga-migrations.js';
-export { instancesOf, type Needs, partsOf } from './store/postgres/setup/needs.js';
+export { createdParts, instancesOf, type Needs } from './store/postgres/setup/needs.js';

@@ -17,7 +17,7 @@ import { prepareTables } from '../store/postgres/setup/migrate.js';
 import { requireConnections } from '../store/postgres/setup/require-connections.js';
 import {
   answerPatience,
-  type EngineParts,
+  type RuntimeParts,
   EngineRuntime,
   newWorkerId,
   type ProcessParts,
@@ -28,7 +28,7 @@ import type { ResolvedSagaOptions } from './saga.options.js';
 import { listOnStandby } from './standby-reads.js';
 
 /** What a process uses of a database. */
-export interface DatabaseServices extends EngineParts {
+export interface DatabaseServices extends RuntimeParts {
   readonly database: SagaDatabase;
   readonly partitions: SagaPartitions;
   /** The outcome of sagas, over time. */

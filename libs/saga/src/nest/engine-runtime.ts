@@ -27,7 +27,7 @@ export interface ProcessParts {
 }
 
 /** What a process uses of an engine. */
-export interface EngineParts extends ServiceParts {
+export interface RuntimeParts extends ServiceParts {
   readonly engine: SagaEngine;
   readonly upgrades: SagaUpgrades;
   readonly cleanup: SagaCleanup;
@@ -63,7 +63,7 @@ function operatorRules({ approvals, codec }: ResolvedSagaOptions): OperatorRules
 }
 
 /** An engine over a backend, in the life of the application. */
-export class EngineRuntime<Parts extends EngineParts = EngineParts> {
+export class EngineRuntime<Parts extends RuntimeParts = RuntimeParts> {
   private constructor(
     readonly parts: Parts,
     private readonly setup: RuntimeSetup,
@@ -73,11 +73,11 @@ export class EngineRuntime<Parts extends EngineParts = EngineParts> {
    * @param complete adds what only this backend has
    * @throws SagaDriftError
    */
-  static async over<Parts extends EngineParts>(
+  static async over<Parts extends RuntimeParts>(
     backend: SagaBackend,
     shared: ProcessParts,
     setup: RuntimeSetup,
-    complete: (parts: EngineParts) => Parts,
+    complete: (parts: RuntimeParts) => Parts,
   ): Promise<EngineRuntime<Parts>> {
     const { options, registry, runnable, observers, poller, log } = shared;
     const { workerId, engine, grace } = setup;

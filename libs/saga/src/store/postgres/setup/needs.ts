@@ -34,7 +34,7 @@ export const instancesOf = (classes: readonly (new () => unknown)[]): SagaMigrat
   classes.map((one) => new one() as SagaMigration);
 
 /** What these statements create, as a module needs it. */
-export const partsOf = (statements: readonly string[]) => ({
+export const createdParts = (statements: readonly string[]) => ({
   tables: createdBy(statements, 'TABLE'),
   sequences: createdBy(statements, 'SEQUENCE'),
   // steps_of is for people and their queries.
@@ -46,14 +46,14 @@ const SAGA_STATEMENTS = [...createSagaTables(DEFAULT_SCHEMA), ...MESSAGING_STATE
 export const MESSAGING_NEEDS: Needs = {
   module: 'SagaMessagingModule',
   migrations: 'messagingMigrations',
-  ...partsOf(MESSAGING_STATEMENTS),
+  ...createdParts(MESSAGING_STATEMENTS),
   migrationsOf: (schema) => instancesOf(messagingMigrations(schema)),
 };
 
 export const SAGA_NEEDS: Needs = {
   module: 'SagaModule',
   migrations: 'sagaMigrations',
-  ...partsOf(SAGA_STATEMENTS),
+  ...createdParts(SAGA_STATEMENTS),
   migrationsOf: (schema) => instancesOf(sagaMigrations(schema)),
 };
 
@@ -63,7 +63,7 @@ export const partitionedNeeds = (partitions: Partitions): Needs => {
   return {
     ...SAGA_NEEDS,
     options: `{ partitions: '${partitions}' }`,
-    ...partsOf([...SAGA_STATEMENTS, ...tables, ...functions]),
+    ...createdParts([...SAGA_STATEMENTS, ...tables, ...functions]),
     migrationsOf: (schema) => instancesOf(sagaMigrations(schema, { partitions })),
   };
 };
