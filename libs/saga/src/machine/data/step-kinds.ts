@@ -60,14 +60,3 @@ export const FAILED = KIND.failed | KIND.inDoubt;
 export const TIMED = KIND.timed | KIND.timedBack;
 /** Whatever has happened to it. */
 export const ALL = KIND.missing - 1;
-/** All but what is settled well. */
-export const UNSETTLED =
-  KIND.active |
-  TIMED |
-  KIND.pending |
-  KIND.waiting |
-  KIND.queued |
-  KIND.running |
-  FAILED |
-  KIND.compensating |
-  KIND.compensationFailed;

@@ -1,6 +1,6 @@
 import { indexOfKey, itemKey, stepOfKey } from '../../definition/graph/saga-graph.js';
 import { PENDING, type StepState } from '../saga-state.js';
-import { kindOf, KIND, TIMED, UNSETTLED } from './step-kinds.js';
+import { ALL, DONE, kindOf, KIND, TIMED } from './step-kinds.js';
 import {
   changedSteps,
   itemsOf,
@@ -90,7 +90,7 @@ describe('the states of many steps', () => {
   test('give those of some kinds, and of those that wait for a time the ones that are due', () => {
     for (const { steps, plain } of played(3, 400)) {
       for (const [kinds, dueBy] of [
-        [UNSETTLED, Infinity],
+        [ALL & ~DONE, Infinity],
         [KIND.failed | KIND.inDoubt, Infinity],
         [TIMED | KIND.running, 350],
       ] as const) {
