@@ -102,7 +102,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'compensate a saga past its pivot at its deadline, if it waits for its rate limit',
-    find: 'const deadline = pivotPassed(graph, state) ? undefined : state.deadline;',
+    find: 'const deadline = deadlineOf(graph, state);',
     replace: 'const { deadline } = state;',
     killers: [specs('machine/turn')],
   },

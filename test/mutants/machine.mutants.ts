@@ -278,8 +278,14 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pay no heed to the deadline',
-    find: 'if (left && !halted && state.deadline !== undefined',
-    replace: 'if (left && halted && state.deadline !== undefined',
+    find: 'const deadline = left && !halted ? deadlineOf(graph, state) : undefined;',
+    replace: 'const deadline = left && halted ? deadlineOf(graph, state) : undefined;',
+    killers,
+  },
+  {
+    name: 'compensate a saga at its deadline although an operator has sent it on',
+    find: 'return state.sentOn || pivotPassed(graph, state) ? undefined : state.deadline;',
+    replace: 'return pivotPassed(graph, state) ? undefined : state.deadline;',
     killers,
   },
   {

@@ -285,6 +285,7 @@ class Happening extends SlotHappenings {
     if (['running', 'returning', 'compensating'].includes(book.mode)) return this.hurried(step);
     if (book.mode !== 'stuck' && book.mode !== 'suspended') return [book];
     if (!tookEffect) return step === undefined ? [] : [book];
+    book.deadline = undefined;
     const barred = rules.within(book.target).filter((node) => rules.isBarred(node));
     const isForward = step === undefined || barred.some(({ name }) => name === step);
     if (book.resting === 'compensating' && barred.length > 0 && isForward && !this.isPartlyUndone())
@@ -383,7 +384,7 @@ class Happening extends SlotHappenings {
     if (!tookEffect || (book.mode !== 'stuck' && book.mode !== 'suspended')) return [book];
     const node = this.relations.node(key);
     book.mode = book.resting!;
-    book.resting = undefined;
+    book.resting = book.deadline = undefined;
     // What another saga will say is not for anybody to say before.
     if (rules.isAwaited(key)) return [];
     const isDone = rules.phase(key) === 'completed' || rules.phase(key) === 'skipped';

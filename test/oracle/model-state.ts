@@ -13,7 +13,8 @@ export interface Book {
   /** P4: it has to roll back (to this savepoint), and waits for the outcome of its pivots. */
   pending?: { readonly target?: string };
   round: number;
-  readonly deadline?: number;
+  /** Undefined: it has none, or an operator has sent it on. */
+  deadline?: number;
   /** L1: when its rate limit lets it begin, or that it has begun. Undefined: it has no time yet. */
   turn?: { readonly at: number } | 'begun';
   readonly lives: Map<string, Life>;

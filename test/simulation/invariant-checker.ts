@@ -158,7 +158,7 @@ export class InvariantChecker {
       ({ graph, holder }) => graph.name === saga.name && holder !== undefined,
     );
     // The claim has fenced leases that had ended. They do not come back when the clock is set back.
-    for (const other of held) if (other.leaseEnds <= this.time.now) other.leaseEnds = -Infinity;
+    for (const other of held) if (other.leaseEnds - ROUNDING <= this.time.now) other.leaseEnds = -Infinity;
     const leased = held.filter(
       (other) => (!keyed || other.limitKey === book.limitKey) && this.time.now < other.leaseEnds,
     );

@@ -231,6 +231,36 @@ describe('onFailure: suspend', () => {
     expect((await sagas.wait(back.id)).status).toBe('compensated');
     expect(journal).toEqual(['undo reserve']);
   });
+
+  test.each(['retry', 'resolve'] as const)(
+    'is a time that counts towards no deadline: after %s the saga goes on, however late it is',
+    async (call) => {
+      const world = { down: true };
+      @Saga({ name: 'order', retry: ONCE, onFailure: 'suspend', timeout: '1h' })
+      class Order extends Journalled {
+        @Step({ compensate: 'undo' }) reserve(ctx: StepContext) {
+          return this.note(ctx);
+        }
+        @Step({ compensate: 'undo' }) ship(ctx: StepContext) {
+          if (world.down) throw new Error('down');
+          return this.note(ctx);
+        }
+        @Step() bill(ctx: StepContext) {
+          return this.note(ctx);
+        }
+      }
+      const { sagas, operations } = await apps.start({ sagas: [Order] });
+      const { id, outcome } = await sagas.start(Order, {});
+      expect(await outcome()).toMatchObject({ status: 'suspended' });
+      // The hour is over.
+      await apps.sql('UPDATE saga.instance SET deadline_at = now()');
+      world.down = false;
+      if (call === 'retry') await operations.retry(id);
+      else await operations.resolve(id, 'ship', { result: 'manual' });
+      expect(await sagas.wait(id)).toMatchObject({ status: 'completed' });
+      expect(journal.at(-1)).toBe('bill');
+    },
+  );
 });
 
 test('a preview of a rollback lists the compensations in order, with the results that they receive', async () => {

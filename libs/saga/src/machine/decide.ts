@@ -67,9 +67,10 @@ function advance(graph: SagaGraph, state: SagaState, plan: Plan): MachineDecisio
     if (pending && isUndecided(node, step)) planPivot(plan, state, node, step);
     else if (!halted && isReady(state, node, step)) planStep(plan, state, node, step);
   }
-  if (left && !halted && state.deadline !== undefined && !pivotPassed(graph, state)) {
-    if (state.deadline <= now) return { actions: [], events: [{ type: 'expired', now }] };
-    plan.wake(state.deadline);
+  const deadline = left && !halted ? deadlineOf(graph, state) : undefined;
+  if (deadline !== undefined) {
+    if (deadline <= now) return { actions: [], events: [{ type: 'expired', now }] };
+    plan.wake(deadline);
   }
   const clear =
     !hasDropped || isClear(planUndoing(plan, graph, state, dropped(state)), graph, dropped(state));
@@ -90,7 +91,7 @@ function beforeItsTurn(graph: SagaGraph, state: SagaState, { now, lost }: Plan):
   // All of it was done by an operator.
   if (!isAnyLeft(graph, state)) return undefined;
   // An operator may have resolved the pivot of a saga that was stuck before it began.
-  const deadline = pivotPassed(graph, state) ? undefined : state.deadline;
+  const deadline = deadlineOf(graph, state);
   if (deadline !== undefined && deadline <= now) return { actions: [], events: [{ type: 'expired', now }] };
   if (turn === 'begin') return { actions: [], events: [{ type: 'begun' }] };
   if (turn === 'wait') {
@@ -120,6 +121,11 @@ function compensate(graph: SagaGraph, state: SagaState, plan: Plan): MachineDeci
   if (isClear(clear, graph, undone)) return { actions: [], settle: region ? 'resumed' : 'compensated' };
   if (plan.isEmpty && !plan.waits && !isActive(state)) return { actions: [], settle: 'stuck' };
   return plan.decision();
+}
+
+/** The deadline, if it counts: not behind a pivot, and not once an operator has taken charge of the saga. */
+function deadlineOf(graph: SagaGraph, state: SagaState): number | undefined {
+  return state.sentOn || pivotPassed(graph, state) ? undefined : state.deadline;
 }
 
 /**

@@ -368,11 +368,13 @@ function reopenFanOut(state: SagaState, key: string): SagaState {
   return isAnyOther ? state : withStep(state, name, { status: 'running' });
 }
 
+/** An operator sends it on. */
 function unstuck(state: SagaState): SagaState {
   const forward = state.heldPhase === 'running';
   return changeState(state, {
     status: forward ? 'running' : 'compensating',
     heldPhase: undefined,
+    sentOn: true,
     failure: forward ? undefined : state.failure,
   });
 }

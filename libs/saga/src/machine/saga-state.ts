@@ -230,26 +230,28 @@ export interface SagaTurn {
 /** All that has happened to a saga. */
 export class SagaState {
   readonly status: SagaStatus;
-  /** While stuck, suspended or paused: what it was doing, and goes back to on retry, or when it is resumed. */
+  /** While stuck, suspended or paused: what it goes back to on retry, or when it is resumed. */
   readonly heldPhase?: 'running' | 'compensating';
   readonly failure?: SagaFailure;
   /** Steps that something has happened to, by name (items: `itemKey`); the others are pending. */
   readonly steps: ReadonlyMap<string, StepState>;
   /** 1; one more after each rollback to a savepoint. */
   readonly round: number;
-  /** While compensating: the savepoint to go forward again from; undefined: everything is undone. */
+  /** While compensating: the savepoint to go forward again from; undefined: all is undone. */
   readonly rollbackTo?: string;
-  /** A rollback that waits for the outcome of a pivot: it begins if the pivot fails, and is dropped if it completes. */
+  /** A rollback that waits for a pivot's outcome: it begins if the pivot fails, and is dropped if it completes. */
   readonly pendingRollback?: PendingRollbackState;
   /** The last cancellation or deadline that a completed pivot has overtaken. */
   readonly overtaken?: OvertakenRollbackState;
   /** Milliseconds since the epoch: no going forward past it. */
   readonly deadline?: number;
+  /** An operator has sent it on: no deadline counts. */
+  readonly sentOn?: true;
   /** By name: the number of the last signal that a step has taken; those before it were taken, too. */
   readonly lastTakenSignals?: Readonly<Record<string, number>>;
   /**
    * Nothing of the saga begins before this time; milliseconds since the epoch. The store forgets it when a worker takes
-   * the saga at or after it, so a clock that is set back does not hold a saga that has begun. Undefined: it has come.
+   * the saga at or after it, so a clock that is set back does not hold a saga that has begun.
    */
   readonly startsAt?: number;
   /** If the saga has a rate limit: when it may begin, or that it has. Undefined: it has begun if it has steps. */
@@ -265,6 +267,7 @@ export class SagaState {
     this.pendingRollback = state.pendingRollback;
     this.overtaken = state.overtaken;
     this.deadline = state.deadline;
+    this.sentOn = state.sentOn;
     this.lastTakenSignals = state.lastTakenSignals;
     this.startsAt = state.startsAt;
     this.turn = state.turn;
@@ -291,6 +294,7 @@ export const STATE_PROGRESS = {
   lastTakenSignals: { stored: ({ lastTakenSignals }) => lastTakenSignals },
   pendingRollback: { stored: ({ pendingRollback }) => pendingRollback, isPrivate: true },
   overtaken: { stored: ({ overtaken }) => overtaken, isPrivate: true },
+  sentOn: { stored: ({ sentOn }) => sentOn },
   // A saga that has begun has steps, which say so.
   turn: { stored: ({ turn }) => (typeof turn === 'object' ? turn : undefined) },
 } as const satisfies { readonly [Name in StateProgressField]: StateField };

@@ -45,7 +45,7 @@ export interface SagaOptions<Input = any> {
   compensationRetry?: RetryPolicy;
   /**
    * The deadline for going forward, from the time at which the saga may begin, or a function of the input that returns
-   * it, or a date. After it, the saga compensates. Default: none.
+   * it, or a date. After it, the saga compensates, unless it was stuck or suspended. Default: none.
    */
   timeout?: Duration | StartTimeOf<Input>;
   /**

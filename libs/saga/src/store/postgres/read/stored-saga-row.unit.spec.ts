@@ -11,6 +11,7 @@ const EXAMPLES: Required<Pick<SagaState, StateProgressField>> = {
   lastTakenSignals: { paid: 3 },
   pendingRollback: { failure: { kind: 'cancelled', reason: 'changed her mind' }, rollbackTo: 'reserve' },
   overtaken: { kind: 'cancelled', reason: 'too late', step: 'charge' },
+  sentOn: true,
   turn: { at: 1_000, key: 'k' },
 };
 const FIELDS = Object.keys(STATE_PROGRESS) as StateProgressField[];
