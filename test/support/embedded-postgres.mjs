@@ -89,7 +89,11 @@ export class EmbeddedServer {
     this.url = `postgres://postgres:${password}@127.0.0.1:${this.port}/postgres`;
     await this.#postgres.initialise(this.dataDir, { user: 'postgres', password });
     await this.resume();
-    await this.#execute(`SET scram_iterations = 1; ALTER ROLE postgres PASSWORD '${password}'`);
+    await this.#execute(
+      // The setting is PostgreSQL 16's.
+      `SELECT set_config(name, '1', false) FROM pg_settings WHERE name = 'scram_iterations';
+       ALTER ROLE postgres PASSWORD '${password}'`,
+    );
   }
 
   /**
