@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import { execute } from '../support/execute.mjs';
 
 /**
  * Breaks the server once the program reports that its sagas are running. Every connection is ended three
@@ -31,12 +31,10 @@ async function breakIt(server) {
 }
 
 async function endAllConnections(url) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rowCount } = await client.query(
+  const { rowCount } = await execute(
+    url,
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
   );
-  await client.end();
   if (rowCount === 0) throw new Error('There was no connection to end: the program has none');
 }

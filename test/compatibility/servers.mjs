@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { startEmbeddedPostgres } from '../support/embedded-postgres.mjs';
+import { execute } from '../support/execute.mjs';
 import { WITHOUT_DISK } from '../support/start-postgres.mjs';
 import { dockerAnswers, startPostgresContainer } from '../support/postgres-container.mjs';
 import { SERVERS } from './rows.mjs';
@@ -22,10 +22,7 @@ export class Servers {
     this.#shared.set(version, server);
     const url = new URL((await server).url);
     const name = `consumer_${randomBytes(6).toString('hex')}`;
-    const client = new pg.Client({ connectionString: url.href });
-    await client.connect();
-    await client.query(`CREATE DATABASE ${name}`);
-    await client.end();
+    await execute(url.href, `CREATE DATABASE ${name}`);
     url.pathname = `/${name}`;
     return url.href;
   }

@@ -5,8 +5,8 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { copyCluster, streamsFrom } from './copy-cluster.mjs';
+import { execute } from './execute.mjs';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import {
   endServer,
   freePort,
@@ -89,7 +89,8 @@ export class EmbeddedServer {
     this.url = `postgres://postgres:${password}@127.0.0.1:${this.port}/postgres`;
     await this.#postgres.initialise(this.dataDir, { user: 'postgres', password });
     await this.resume();
-    await this.#execute(
+    await execute(
+      this.url,
       // The setting is PostgreSQL 16's.
       `SELECT set_config(name, '1', false) FROM pg_settings WHERE name = 'scram_iterations';
        ALTER ROLE postgres PASSWORD '${password}'`,
@@ -137,18 +138,8 @@ export class EmbeddedServer {
 
   /** Makes a standby a primary, on a timeline of its own. */
   async promote() {
-    await this.#execute('SELECT pg_promote()');
+    await execute(this.url, 'SELECT pg_promote()');
     this.#following = {};
-  }
-
-  async #execute(statements) {
-    const client = new pg.Client({ connectionString: this.url });
-    await client.connect();
-    try {
-      await client.query(statements);
-    } finally {
-      await client.end();
-    }
   }
 
   /** What `pg_ctl restart -m immediate` does: as if the power had gone, and come back. Same port, same data. */

@@ -1,9 +1,9 @@
 import {
   DEFAULT_SCHEMA,
+  createdParts,
   instancesOf,
   migrationOf,
   type Needs,
-  createdParts,
 } from 'nestjs-durable-saga/internal/backend';
 
 /** What commits together with the application's data, until Restate has it. */

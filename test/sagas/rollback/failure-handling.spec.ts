@@ -192,13 +192,16 @@ test('a saga that takes longer than its timeout is aborted, and rolls back', asy
 describe('onFailure: suspend', () => {
   function suspending() {
     const world = { down: true };
-    @Saga({ name: 'order', retry: ONCE, onFailure: 'suspend' })
+    @Saga({ name: 'order', retry: ONCE, onFailure: 'suspend', timeout: '1h' })
     class Order extends Journalled {
       @Step({ compensate: 'undo' }) reserve(ctx: StepContext) {
         return this.note(ctx);
       }
       @Step() ship(ctx: StepContext) {
         if (world.down) throw new Error('down');
+        return this.note(ctx);
+      }
+      @Step() bill(ctx: StepContext) {
         return this.note(ctx);
       }
     }
@@ -235,20 +238,7 @@ describe('onFailure: suspend', () => {
   test.each(['retry', 'resolve'] as const)(
     'is a time that counts towards no deadline: after %s the saga goes on, however late it is',
     async (call) => {
-      const world = { down: true };
-      @Saga({ name: 'order', retry: ONCE, onFailure: 'suspend', timeout: '1h' })
-      class Order extends Journalled {
-        @Step({ compensate: 'undo' }) reserve(ctx: StepContext) {
-          return this.note(ctx);
-        }
-        @Step({ compensate: 'undo' }) ship(ctx: StepContext) {
-          if (world.down) throw new Error('down');
-          return this.note(ctx);
-        }
-        @Step() bill(ctx: StepContext) {
-          return this.note(ctx);
-        }
-      }
+      const { Order, world } = suspending();
       const { sagas, operations } = await apps.start({ sagas: [Order] });
       const { id, outcome } = await sagas.start(Order, {});
       expect(await outcome()).toMatchObject({ status: 'suspended' });
