@@ -48,6 +48,7 @@ await bundle('.d.ts', [
   dts(),
   { name: 'as-in-the-sources', renderChunk: withTypesNamed },
   { name: 'without-private-docs', renderChunk: withoutPrivateDocs },
+  { name: 'indented-as-the-sources', renderChunk: (code) => code.replaceAll(/^( {4})+/gm, half) },
   { name: 'without-packages', renderChunk: uncheckedPackages },
 ]);
 for (const file of commonJs) {
@@ -114,6 +115,11 @@ function uncheckedPackages(code, { isEntry }) {
 async function withTypesNamed(code, { facadeModuleId }) {
   const source = facadeModuleId ? await readFile(facadeModuleId, 'utf8') : '';
   return [...(source.match(/^export type \{\} from '.*';$/gm) ?? []), code].join('\n');
+}
+
+/** TypeScript indents by four. */
+function half(spaces) {
+  return spaces.slice(spaces.length / 2);
 }
 
 /** TypeScript wants the names of private members, and no reader what they are for. */

@@ -27,6 +27,7 @@ const HOUR = 3_600_000;
 
 export function describeSignals(subject: () => StoreSubject): void {
   const sent = (name: string, payload?: string): SentSignal => ({ name, messageId: randomUUID(), payload });
+  const kept = (signal: SentSignal, number: number) => ({ ...signal, number, at: expect.any(Number) });
   const send = async (store: SagaStore, saga: { readonly id: string }, signal: SentSignal) =>
     (await store.signal([{ ...signal, target: { id: saga.id } }]))[0]!;
   const waitingFor = (signal: string, given: Partial<SagaState> = {}) =>
@@ -72,7 +73,7 @@ export function describeSignals(subject: () => StoreSubject): void {
         await eventually(() =>
           expect(messages.slice(before)).toContainEqual(expect.objectContaining({ type: 'due' })),
         );
-        expect((await claimed(store, saga.name)).sagas[0]?.signals).toEqual([{ ...signal, number: 1 }]);
+        expect((await claimed(store, saga.name)).sagas[0]?.signals).toEqual([kept(signal, 1)]);
       },
     );
 
@@ -89,7 +90,20 @@ export function describeSignals(subject: () => StoreSubject): void {
         expect(messages.slice(before)).toContainEqual(expect.objectContaining({ type: 'due' })),
       );
       const { sagas } = await claimed(store, saga.name);
-      expect(sagas[0]?.signals).toEqual([{ ...signal, number: 1 }]);
+      expect(sagas[0]?.signals).toEqual([kept(signal, 1)]);
+    });
+
+    test('comes with the time at which it was sent', async () => {
+      const { store, advance } = subject();
+      const saga = await waiting(store, 'reply');
+      await advance(HOUR);
+      await send(store, saga, sent('reply'));
+      await advance(HOUR);
+      const { signals, createdAt } = await loaded(store, saga.id);
+      expect(await store.pendingSignals(saga.id)).toEqual(signals);
+      const sentAfter = signals![0]!.at - createdAt;
+      expect(sentAfter).toBeGreaterThanOrEqual(HOUR);
+      expect(sentAfter).toBeLessThan(2 * HOUR);
     });
 
     test('may come with a text of any kind, or with nothing', async () => {
@@ -183,7 +197,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       const signal = sent('reply', '1');
       expect((await send(store, saga, signal)).outcome).toBe('kept');
       expect((await send(store, saga, { ...signal, name: 'other', payload: '2' })).outcome).toBe('known');
-      expect(await store.pendingSignals(saga.id)).toEqual([{ ...signal, number: 1 }]);
+      expect(await store.pendingSignals(saga.id)).toEqual([kept(signal, 1)]);
     });
 
     test('is refused when no step of the saga waits for it; only of sagas that are known', async () => {
@@ -303,7 +317,7 @@ export function describeSignals(subject: () => StoreSubject): void {
       const saga = await waiting(store, 'approval:pay');
       const signal = sent('approval:pay', '{}');
       const edited = await store.edit({ id: saga.id }, () => ({ signal }));
-      expect(edited).toMatchObject({ epoch: saga.epoch, signals: [{ ...signal, number: 1 }] });
+      expect(edited).toMatchObject({ epoch: saga.epoch, signals: [kept(signal, 1)] });
       expect(await claimedIds(store, saga.name)).toEqual([saga.id]);
     });
 

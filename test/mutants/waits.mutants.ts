@@ -38,15 +38,21 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let a wait be over before its time',
-    find: "if (state.status !== 'running' || !awaitsSignal(step) || !(step.wait!.until! <= now)) return state;",
+    find: "if (state.status !== 'running' || !awaitsSignal(step) || !isWaitOver(step, now)) return state;",
     replace: "if (state.status !== 'running' || !awaitsSignal(step) || now < 0) return state;",
     killers: machine,
   },
   {
     name: 'let time pass for what has come',
-    find: "if (state.status !== 'running' || !awaitsSignal(step) || !(step.wait!.until! <= now)) return state;",
-    replace: "if (state.status !== 'running' || !step.wait || !(step.wait.until! <= now)) return state;",
+    find: "if (state.status !== 'running' || !awaitsSignal(step) || !isWaitOver(step, now)) return state;",
+    replace: "if (state.status !== 'running' || !isWaitOver(step, now)) return state;",
     killers: machine,
+  },
+  {
+    name: 'take a signal that came after its wait',
+    find: 'Math.min(now, signal.at)',
+    replace: 'Math.min(now, signal.at, 0)',
+    killers: engine,
   },
   {
     name: 'wait for ever, whatever the timeout',

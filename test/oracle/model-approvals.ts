@@ -38,10 +38,11 @@ export class PlayedApprovals {
       ...stored,
       operations: this.operations,
     };
-    const decision = { approved, by, at: '' };
+    const decision = { approved, by };
     let edit: ReturnType<typeof decisionEdit>;
     try {
-      edit = decisionEdit(saga, this.graph, { step, decision, messageId: id });
+      // In time, though no worker may have looked since.
+      edit = decisionEdit(saga, this.graph, 0, { step, decision, messageId: id });
     } catch (error) {
       if (!(error instanceof SagaStateError)) throw error;
       this.note({ type: 'decided', step, by, approved, outcome: 'refused' });

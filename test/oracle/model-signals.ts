@@ -69,7 +69,7 @@ export class PlayedSignals {
     const { lastTakenSignals = {} } = state;
     const signals = this.sent
       .filter((one) => one.number > (lastTakenSignals[one.name] ?? 0))
-      .map(({ isRefusal: _, ...one }) => ({ ...one, messageId: '' }));
+      .map(({ isRefusal: _, ...one }) => ({ ...one, messageId: '', at: 0 }));
     const decision = { by: this.approvals.next(pick), approved: !isRefusal };
     const payload = this.approvals.decide({ state, signals }, node.name, decision);
     if (payload !== undefined) this.store(name, payload, isRefusal);

@@ -17,17 +17,12 @@ export interface Published {
   readonly call: number;
 }
 
-interface Kept extends StoredSignal {
-  /** By the database's clock, from the beginning. */
-  readonly at: number;
-}
-
 type Violate = (promise: Promised, what: string) => void;
 
 /** Sees what sagas are sent, and what they publish, where it is stored and where it is used. */
 export class MessageChecker {
   /** By saga: what it was sent, in order. */
-  private readonly kept = new Map<string, Kept[]>();
+  private readonly kept = new Map<string, StoredSignal[]>();
   /** By saga and message id: the key and round to whose method it was given. */
   private readonly givenTo = new Map<string, string>();
   /** By saga, key and round. */
@@ -50,7 +45,7 @@ export class MessageChecker {
     if (all.some(({ number }) => number === signal.number)) return;
     const twice = all.find(({ messageId }) => messageId === signal.messageId);
     if (twice) this.violate('I23', `${id} keeps ${signal.messageId} twice`);
-    all.push({ ...signal, at: this.time.now });
+    all.push(signal);
   }
 
   /** An operator sends an approval of this step. */
@@ -59,7 +54,7 @@ export class MessageChecker {
   }
 
   /** The method of a step that waits is called with this. */
-  called({ id }: SagaRecord, node: StepNode, key: string, payload: unknown): void {
+  called({ id, state }: SagaRecord, node: StepNode, key: string, payload: unknown): void {
     const { signal, quorum } = node.wait!;
     const { comment } = (payload ?? {}) as { comment?: string };
     const kept = this.kept.get(id)?.find(({ messageId }) => messageId === comment);
@@ -72,6 +67,9 @@ export class MessageChecker {
         this.violate('I32', `${text}, approved by ${[...people].join(', ')}, of ${quorum}`);
     }
     if (kept?.name !== signal) return this.violate('I23', `${text}, which was sent as ${kept?.name}`);
+    const { until = Infinity } = stepState(state, node.name).wait ?? {};
+    if (kept.at > until + INEXACT && !this.time.hasStepped)
+      this.violate('I24', `${text}, which came after ${until}, at ${kept.at}`);
     const [message, call] = [`${id} ${comment}`, `${id} ${key}`];
     const other = this.givenTo.get(message) ?? key;
     if (other !== key) this.violate('I23', `${text}, and ${other} was before`);
@@ -105,17 +103,14 @@ export class MessageChecker {
     { lastTakenSignals = {} }: SagaState,
     signal: string,
     until: number,
-  ): Kept | undefined {
+  ): StoredSignal | undefined {
     return this.kept
       .get(id)
       ?.find(
         ({ name, number, at }) =>
-          name === signal && number > (lastTakenSignals[name] ?? 0) && at < until - this.epoch - INEXACT,
+          name === signal && number > (lastTakenSignals[name] ?? 0) && at < until - INEXACT,
       );
   }
-
-  /** The database's clock when the timeline started. */
-  epoch = 0;
 
   /** What was stored in the outbox, with this state of the saga that published it. */
   published({ id, relations }: SagaRecord, state: SagaState, messages: readonly StoredMessage[]): void {

@@ -23,7 +23,7 @@ export const PROMISES = {
   I21: 'The effects of a sub-saga stay with its step, and are compensated with it',
   I22: 'After a pivot has completed no step before it is compensated, and the saga goes forward',
   I23: 'A signal is stored once and taken by one step in one round, the same one on each attempt',
-  I24: 'A signal that arrives before a wait ends is taken',
+  I24: 'A signal that arrives before a wait ends is taken, and a later one is not',
   I25: 'A message is in the outbox, once, if and only if the completion that published it is recorded',
   I26: 'Messages of a topic and key arrive in the order of the transactions that followed each other',
   I27: 'A message is sent if, and only if, its transaction commits',

@@ -64,18 +64,13 @@ export class Senders {
     const { engine, life } = this.sender(by);
     if (!life.isAlive) return;
     const approver = `approver ${(by + APPROVERS) % APPROVERS}`;
-    const decision = {
-      approved: !isRefusal,
-      by: approver,
-      comment: messageId,
-      at: '2026-11-21T00:00:00.000Z',
-    };
+    const decision = { approved: !isRefusal, by: approver, comment: messageId };
     const action = isRefusal ? ('reject' as const) : ('approve' as const);
     const call = { id: messageId, action, by: approver, step, needed: 1 };
     if (!isRefusal) this.checker.messages.approves(id, step, approver);
     engine
-      .edit({ id }, (saga, graph) => {
-        const change = () => decisionEdit(saga, graph, { step, decision, messageId });
+      .edit({ id }, (saga, graph, now) => {
+        const change = () => decisionEdit(saga, graph, now, { step, decision, messageId });
         return operated(saga, call, change).edit;
       })
       .catch((error: Error) => this.checker.note(() => `${messageId} is refused: ${error.message}`));

@@ -88,7 +88,6 @@ class Simulation {
     const graphs = new Map(all.map((graph) => [sagaLabel(graph), graph]));
     const isQuick = scenario.weather.delay[1] <= 20;
     this.checker = new InvariantChecker(timeline, graphs, isQuick, isLogging);
-    this.checker.messages.epoch = EPOCH;
     if (!scenario.isLeftOut(PIVOT_CALLS)) this.checker.onPivot = (id) => this.cancelInPivot(id);
     this.database = new Database(timeline, this.checker, hasCodec(scenario.chance, scenario.isLeftOut));
     const { chance, messages: plan, weather, publishes } = scenario;

@@ -103,6 +103,27 @@ describe('A saga that waits for an approval', () => {
       failure: { kind: 'timeout', step: 'agree' },
     });
   });
+
+  test('is not decided on once its time is over, though no worker has looked since', async () => {
+    @Saga({ name: 'hurried' })
+    class HurriedSaga {
+      @Approval({ timeout: '300ms', quorum: 2 }) agree() {}
+    }
+    const { sagas, operations } = await apps.start({ sagas: [HurriedSaga] });
+    const saga = await sagas.start(HurriedSaga, undefined);
+    await waits(sagas, saga.id);
+    await sagas.approve(saga.id, 'agree', { by: 'bob' });
+    const { waitingFor } = await sagas.get(saga.id);
+    await operations.pause(saga.id);
+    await until(() => Date.now() > Number((waitingFor as { until: Date }).until));
+    for (const decide of ['approve', 'reject'] as const) {
+      const refusal = sagas[decide](saga.id, 'agree', ANN);
+      await expect(refusal).rejects.toThrow(SagaStateError);
+      await expect(refusal).rejects.toThrow(/cannot be (approved|rejected): it waited until \d{4}-/);
+    }
+    await operations.resume(saga.id);
+    expect(await saga.outcome()).toMatchObject({ status: 'compensated', failure: { kind: 'timeout' } });
+  });
 });
 
 describe('One decision counts', () => {

@@ -97,17 +97,32 @@ describe('A wait with a timeout', () => {
     await waits(apps, saga.id);
     await first.close();
     await sagas.signal(saga.id, 'reply');
-    await until(async () => {
-      const [row] = await apps.sql<{ late: boolean }>(
-        `SELECT now() > (progress -> 'wait' ->> 'until')::float8 / 1000 * interval '1 s' + 'epoch'::timestamptz AS late
-         FROM saga.step WHERE name = 'reply'`,
-      );
-      return row?.late;
-    });
+    await until(isOver);
     await apps.start({ sagas: [PatientSaga] });
     expect((await sagas.wait(saga.id)).status).toBe('completed');
   });
+
+  test('is not won by a signal that came after it, though no worker has looked since', async () => {
+    const { sagas } = await apps.start({ sagas: [PatientSaga], options: { worker: false } });
+    const saga = await sagas.start(PatientSaga, undefined);
+    const first = await apps.start({ sagas: [PatientSaga] });
+    await waits(apps, saga.id);
+    await first.close();
+    await until(isOver);
+    await sagas.signal(saga.id, 'reply');
+    await apps.start({ sagas: [PatientSaga] });
+    expect(await sagas.wait(saga.id)).toMatchObject({ status: 'compensated', failure: { kind: 'timeout' } });
+  });
 });
+
+/** The time of the step 'reply' has passed. */
+async function isOver(): Promise<boolean | undefined> {
+  const [row] = await apps.sql<{ late: boolean }>(
+    `SELECT now() > (progress -> 'wait' ->> 'until')::float8 / 1000 * interval '1 s' + 'epoch'::timestamptz AS late
+     FROM saga.step WHERE name = 'reply'`,
+  );
+  return row?.late;
+}
 
 describe('A savepoint', () => {
   test('has the saga wait anew', async () => {

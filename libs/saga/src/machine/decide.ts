@@ -26,6 +26,7 @@ import {
 import { DONE, FAILED, KIND, TIMED } from './data/step-kinds.js';
 import { openSteps } from './open-steps.js';
 import { startTimeOf, turnOf } from './turn.js';
+import { isWaitOver } from './waits.js';
 import { itemsOf, ownStepsOfKinds, stepsOfKinds } from './data/step-map.js';
 
 const NOTHING: MachineDecision = { actions: [] };
@@ -200,7 +201,7 @@ function planWait(plan: Plan, node: StepNode, step: StepState): void {
     // Whether it is to be waited at all, and how long.
     else if (node.when || node.wait!.timeoutOf) plan.add('await', node, step);
     else plan.follows({ type: 'wait-started', step: node.name, now: plan.now });
-  } else if (wait.until !== undefined && wait.until <= plan.now) {
+  } else if (isWaitOver(step, plan.now)) {
     plan.follows({ type: 'wait-expired', step: node.name, now: plan.now });
   } else {
     plan.rest(wait.until);

@@ -7,6 +7,7 @@ import {
   awaitsSignal,
   isInProgress,
   type SagaState,
+  type StepState,
   stepState,
   changeState,
 } from './saga-state.js';
@@ -40,6 +41,11 @@ export function awaitedSignals(steps: SagaState['steps']): string[] {
   for (const [, step] of ownStepsOfKinds(steps, KIND.waiting | KIND.compensating | TIMED))
     if (awaitsSignal(step) || awaitsReply(step)) names.push(step.wait!.signal);
   return names;
+}
+
+/** The time for which the step waits is over, whether or not a worker has seen it. */
+export function isWaitOver({ wait }: Pick<StepState, 'wait'>, now: number): boolean {
+  return wait?.until !== undefined && wait.until <= now;
 }
 
 /** The step is ready, and waits. */
@@ -108,7 +114,7 @@ export function waitExpired(
   { step: name, now }: EventOf<'wait-expired'>,
 ): SagaState {
   const step = stepState(state, name);
-  if (state.status !== 'running' || !awaitsSignal(step) || !(step.wait!.until! <= now)) return state;
+  if (state.status !== 'running' || !awaitsSignal(step) || !isWaitOver(step, now)) return state;
   const error = {
     name: 'SignalTimeoutError',
     message: `Step '${name}' did not receive the signal '${step.wait!.signal}' before its timeout`,

@@ -22,7 +22,7 @@ const NOW = 5_000;
 const signal = approvalSignal('allow');
 const error = { name: 'AttemptAbandonedError', message: 'it hangs' };
 const by = (approved: boolean) => ({
-  ...{ step: 'allow', messageId: 'm', decision: { approved, by: 'ann', at: '2026-11-27T00:00:00.000Z' } },
+  ...{ step: 'allow', messageId: 'm', decision: { approved, by: 'ann' } },
 });
 
 type Call = (saga: StoredSaga, graph: Parameters<typeof resolveEdit>[1]) => Edit | undefined;
@@ -36,8 +36,8 @@ const CALLS: Readonly<Record<ChangingCall, Call>> = {
   resume: (saga, graph) => resumeEdit(saga, graph, NOW),
   retry: (saga, graph) => retryEdit(saga, graph, NOW, {}),
   retryNow: (saga, graph) => retryNowEdit(saga, graph, NOW, {}),
-  approve: (saga, graph) => decisionEdit(saga, graph, by(true)),
-  reject: (saga, graph) => decisionEdit(saga, graph, by(false)),
+  approve: (saga, graph) => decisionEdit(saga, graph, NOW, by(true)),
+  reject: (saga, graph) => decisionEdit(saga, graph, NOW, by(false)),
   resolve: (saga, graph) => resolveEdit(saga, graph, NOW, { step: 'allow', result: '{}', force: true }),
   abandon: (saga, graph) => abandonEdit(saga, graph, NOW, { step: 'allow', error, random: 0 }),
   reschedule: (saga, graph) => rescheduleEdit(saga, graph, NOW, { step: 'allow', at: () => NOW }),

@@ -4,6 +4,7 @@ import { APPROVAL_PREFIX } from '../../definition/options/signal-name.js';
 import type { ApprovalDecision } from '../../definition/options/step-options.js';
 import { SagaStateError, SagaValidationError } from '../../errors.js';
 import { isTerminal, stepState } from '../../machine/saga-state.js';
+import { isWaitOver } from '../../machine/waits.js';
 import { isDecision, type StoredOperation } from '../ports/operation.js';
 import type { Edit } from '../ports/saga-store.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
@@ -69,7 +70,8 @@ export function callOn(
 export function decisionEdit(
   saga: StoredSaga,
   graph: SagaGraph | undefined,
-  { step, decision, messageId }: { step: string; decision: StoredDecision; messageId: string },
+  now: number,
+  { step, decision, messageId }: { step: string; decision: Omit<StoredDecision, 'at'>; messageId: string },
 ): Edit | undefined {
   const name = approvalSignal(step);
   const pending = saga.signals?.find((signal) => signal.name === name);
@@ -86,13 +88,15 @@ export function decisionEdit(
   const { status: stands, wait } = stepState(saga.state, step);
   if (wait?.takenSignal !== undefined) throw refuse(`it was already approved, and is ${stands}`);
   if (stands !== 'pending' && stands !== 'waiting') throw refuse(`it is ${stands}`);
+  if (isWaitOver({ wait }, now)) throw refuse(`it waited until ${timeText(wait!.until!)}`);
   // That of a wait that has begun, as the list of tasks shows it. A deploy changes those that begin later.
   const { quorum = 1 } = wait ?? graph?.steps.get(step)?.wait ?? {};
   const isShared = decision.approved && quorum > 1;
   // Others have to approve it, too. Their comments are read only by the last one, which may need a codec for that.
   if (isShared && countedWith(saga, step, decision, quorum) < quorum) return { proposal: true };
-  const { approved: _, ...own } = decision;
-  const made = isShared ? { ...decision, approvals: [...approvalsOf(saga, step), own] } : decision;
+  const { approved, ...given } = decision;
+  const own = { ...given, at: timeText(now) };
+  const made = { approved, ...own, ...(isShared && { approvals: [...approvalsOf(saga, step), own] }) };
   return { signal: { name, messageId, payload: JSON.stringify(made) } };
 }
 
@@ -101,11 +105,15 @@ export function approvalsOf({ operations = [] }: Pick<StoredSaga, 'operations'>,
   return openDecisions(operations, step).map(({ by, reason, at }) => ({
     by: by!,
     ...(reason !== undefined && { comment: reason }),
-    at: new Date(at).toISOString(),
+    at: timeText(at),
   }));
 }
 
 type Approved = Omit<ApprovalDecision, 'approvals'>;
+
+function timeText(time: number): string {
+  return new Date(time).toISOString();
+}
 
 function openDecisions(operations: readonly StoredOperation[], step: string): StoredOperation[] {
   const own = operations.filter((one) => one.step === step && isDecision(one));
@@ -114,7 +122,7 @@ function openDecisions(operations: readonly StoredOperation[], step: string): St
 }
 
 /** The number of approvals with this one. @throws SagaStateError if its operator has already approved the step */
-function countedWith(saga: StoredSaga, step: string, { by }: StoredDecision, quorum: number): number {
+function countedWith(saga: StoredSaga, step: string, { by }: { by: string }, quorum: number): number {
   const before = openDecisions(saga.operations ?? [], step);
   if (!before.some((one) => one.by === by)) return before.length + 1;
   const has = `It requires the approval of ${quorum} different operators, and has ${before.length}`;

@@ -153,16 +153,15 @@ function decision(call: DecisionCall): CallRule {
   const isApproved = call === 'approve';
   return {
     edit: (saga, graph, now, { id, step, by, reason: comment }) => {
-      const at = new Date(now).toISOString();
-      const made = { approved: isApproved, by: by!, ...(comment !== undefined && { comment }), at };
-      return decisionEdit(saga, graph, { step: step!, decision: made, messageId: id });
+      const made = { approved: isApproved, by: by!, ...(comment !== undefined && { comment }) };
+      return decisionEdit(saga, graph, now, { step: step!, decision: made, messageId: id });
     },
     // Those that wait for a decision.
-    steps: ({ saga, graph }) =>
+    steps: ({ saga, graph, now }) =>
       [...ownStepsOfKinds(saga.state.steps, KIND.waiting | TIMED)].flatMap(([step]) => {
         if (mayBeMarked(saga, graph, step)) return [];
-        const rejection = { step, decision: { approved: false, by: '', at: '' }, messageId: '' };
-        return isAccepted(() => decisionEdit(saga, graph, rejection)) ? [step] : [];
+        const rejection = { step, decision: { approved: false, by: '' }, messageId: '' };
+        return isAccepted(() => decisionEdit(saga, graph, now, rejection)) ? [step] : [];
       }),
   };
 }

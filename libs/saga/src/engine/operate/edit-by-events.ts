@@ -2,7 +2,7 @@ import { graphMissing, refusedStep } from './refusals.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { type SagaState, isTerminal, stepState } from '../../machine/saga-state.js';
-import { isReply, stepAwaiting } from '../../machine/waits.js';
+import { isReply, isWaitOver, stepAwaiting } from '../../machine/waits.js';
 import type { StoredSignal, StoredSaga } from '../ports/stored-saga.js';
 import { refusalIn } from './approvals.js';
 import { decide } from '../../machine/decide.js';
@@ -117,7 +117,10 @@ export function withPendingSignals(
   return state;
 }
 
-/** The first of these, which are in order, that a step of this state waits for and that was not taken before. */
+/**
+ * The first of these, which are in order, that a step of this state waits for and that was not taken before. One that came
+ * after the step's timeout is not taken, though no worker has looked since; the clock may have been set back meanwhile.
+ */
 export function nextSignal(
   graph: SagaGraph,
   state: SagaState,
@@ -128,8 +131,9 @@ export function nextSignal(
   for (const signal of signals) {
     const { name, number } = signal;
     const taker = number > (lastTakenSignals[name] ?? 0) ? stepAwaiting(graph, state, name) : undefined;
-    if (taker !== undefined)
-      return isReply(state, taker) ? { type: 'reply-received', name, number } : eventOf(signal, now);
+    if (taker === undefined) continue;
+    if (isReply(state, taker)) return { type: 'reply-received', name, number };
+    if (!isWaitOver(stepState(state, taker), Math.min(now, signal.at))) return eventOf(signal, now);
   }
   return undefined;
 }

@@ -61,7 +61,7 @@ function callsOn(graph: Graph, saga: StoredSaga, now: number): (() => Edit | und
   return [
     ...approvalsIn(graph, saga.state).map((signal) => () => {
       const number = (saga.state.lastTakenSignals?.[signal] ?? 0) + 1;
-      const given = { number, name: signal, messageId: `m${number}`, payload: APPROVED };
+      const given = { number, name: signal, messageId: `m${number}`, payload: APPROVED, at: 0 };
       return edited({ ...saga, signals: [given] }, graph, now);
     }),
     ...delayedApprovals(graph, saga.state, now).map(

@@ -136,6 +136,8 @@ export interface SentSignal {
 export interface StoredSignal extends SentSignal {
   /** 1, 2, …: in the order in which a saga was sent them. */
   readonly number: number;
+  /** When it was sent, by the store's clock. */
+  readonly at: number;
 }
 export interface SagaLock {
   readonly key: string;

@@ -61,7 +61,7 @@ describe('an answer of when or forEach that arrives later', () => {
       wait: { signal: 'paid' },
       when: answering(() => Promise.resolve(true)),
     } as const;
-    const signals = [{ number: 1, name: 'paid', messageId: 'm-1', payload: '7' }];
+    const signals = [{ number: 1, name: 'paid', messageId: 'm-1', payload: '7', at: 0 }];
     // Asked for again and again, an answer would leave no turn to a time limit of the test.
     const when = { asked: 0 };
     const counted = () => {

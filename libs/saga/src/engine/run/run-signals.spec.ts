@@ -11,7 +11,7 @@ describe('what a saga was sent', () => {
   const reply = (name: string, options = {}) =>
     stepOf(name, { kind: 'signal', wait: { signal: 'reply' }, retry: ONCE, ...options });
   const sent = (number: number, name = 'reply', payload = 'null') => ({
-    ...{ number, name, payload, messageId: `m${number}` },
+    ...{ number, name, payload, messageId: `m${number}`, at: 0 },
   });
   const waiting = (signal: string, until?: number) =>
     ({ ...PENDING, status: 'waiting', wait: { signal, ...(until !== undefined && { until }) } }) as const;

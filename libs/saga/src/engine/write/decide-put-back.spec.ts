@@ -165,7 +165,7 @@ describe('what others have gone on with since', () => {
   test('includes a signal whose number was given out twice, unless this process has seen it', () => {
     const state = { ...stateOf('running', 'a=completed'), lastTakenSignals: { paid: 1 } };
     const known = knownWith(madeOf(1, { state }));
-    const signals = [{ name: 'paid', messageId: 'p', number: 1 }];
+    const signals = [{ name: 'paid', messageId: 'p', number: 1, at: 0 }];
     expect(decide(known, rowOf({ signals }))).toBe('elsewhere');
     known.claimed = rowOf({ signals });
     expect(decide(known, rowOf({ signals }))).toMatchObject({ checkpoint: { number: 1 } });

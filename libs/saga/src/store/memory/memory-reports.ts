@@ -13,8 +13,8 @@ import type { MemoryRow } from './memory-row.js';
 import { storedCopy } from './stored-copy.js';
 
 /** What operators did to a saga, and what it was sent, in order. */
-export function historyOf({ operations, signals, sentAt }: MemoryRow): HistoryRecord[] {
-  const sent = signals.map(({ name }, n) => ({ action: 'signal' as const, signal: name, at: sentAt[n]! }));
+export function historyOf({ operations, signals }: MemoryRow): HistoryRecord[] {
+  const sent = signals.map(({ name, at }) => ({ action: 'signal' as const, signal: name, at }));
   const told = sent.filter(({ signal }) => !signal.startsWith(APPROVAL_PREFIX));
   const shown = operations.map((one) =>
     one.given !== undefined && Buffer.byteLength(one.given) > LARGEST_SHOWN ? withoutGiven(one) : one,

@@ -36,8 +36,6 @@ export interface MemoryRow {
   woken: boolean;
   /** All that it was sent, in order. */
   readonly signals: StoredSignal[];
-  /** When each of them was sent. */
-  readonly sentAt: number[];
   /** What operators did, in order. */
   readonly operations: StoredOperation[];
   /** The steps that wait for an operator's decision, whether or not there is one already. */
@@ -106,7 +104,6 @@ export function newRow(given: NewSaga & Partial<Child>, lease: Lease, now: numbe
     watched: false,
     woken: false,
     signals: [],
-    sentAt: [],
     operations: [],
     openApprovals: [],
     lock: lockKey === undefined ? undefined : { key: lockKey, state: 'arriving', place: 0, timeout },

@@ -25,8 +25,7 @@ function keepSignal(
   if (awaited?.includes(name) === false)
     return { outcome: 'refused', saga: told, awaited, elsewhere: graphs.isAwaited(saga, name) };
   if (isTerminal(state.status)) return { outcome: 'ended', saga: told };
-  row.signals.push({ name, messageId, payload, number: lastNumberOf(row) + 1 });
-  row.sentAt.push(now);
+  row.signals.push({ name, messageId, payload, number: lastNumberOf(row) + 1, at: now });
   return { outcome: 'kept', saga: told };
 }
 

@@ -697,7 +697,8 @@ BEGIN
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
     FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
-  CASE WHEN i.id = due.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+  CASE WHEN i.id = due.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text,
+  'at', (extract(epoch FROM g.sent_at) * 1000)::float8) ORDER BY g.number)
     FROM saga.signal g
     WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
   FROM unnest(due.ids) WITH ORDINALITY AS w(id, place)
@@ -2681,7 +2682,8 @@ FROM paged CROSS JOIN LATERAL (
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
     FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
-  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text,
+  'at', (extract(epoch FROM g.sent_at) * 1000)::float8) ORDER BY g.number)
     FROM saga.signal g
     WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
@@ -2805,7 +2807,8 @@ FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
     FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
-  CASE WHEN p.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+  CASE WHEN p.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text,
+  'at', (extract(epoch FROM g.sent_at) * 1000)::float8) ORDER BY g.number)
     FROM saga.signal g
     WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals, (extract(epoch FROM now()) * 1000)::float8 AS now,
   CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN saga.lock_holder(i.name, i.lock_key) END AS "lockHolder",
@@ -3157,7 +3160,8 @@ FROM paged CROSS JOIN LATERAL (
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
     FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
-  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text,
+  'at', (extract(epoch FROM g.sent_at) * 1000)::float8) ORDER BY g.number)
     FROM saga.signal g
     WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
@@ -3178,7 +3182,8 @@ FROM paged CROSS JOIN LATERAL (
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
     FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
-  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text,
+  'at', (extract(epoch FROM g.sent_at) * 1000)::float8) ORDER BY g.number)
     FROM saga.signal g
     WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals
   FROM unnest(paged.ids) WITH ORDINALITY AS w(id, place)
@@ -3209,7 +3214,8 @@ FROM paged CROSS JOIN LATERAL (
       'name', s.name, :STEP_FIELDS_JSON, 'progress', s.progress,
       'startedAt', (extract(epoch FROM s.started_at) * 1000)::float8, 'updatedAt', (extract(epoch FROM s.updated_at) * 1000)::float8))
     FROM saga.step s WHERE s.saga_id = i.id) END AS steps,
-  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) ORDER BY g.number)
+  CASE WHEN paged.in_parts THEN NULL ELSE CASE WHEN i.signals > 0 THEN (SELECT json_agg(json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text,
+  'at', (extract(epoch FROM g.sent_at) * 1000)::float8) ORDER BY g.number)
     FROM saga.signal g
     WHERE g.saga_id = i.id AND g.number > coalesce((i.progress -> 'lastTakenSignals' ->> g.name)::int, 0)) END END AS signals, CASE WHEN i.lock_state IN ('arriving', 'waiting') THEN saga.lock_holder(i.name, i.lock_key) END AS "lockHolder",
   CASE WHEN i.due_at <= now() THEN saga.slots_taken(i.name, i.limit_key) END AS "slotsTaken",
@@ -3239,7 +3245,8 @@ ORDER BY s.name` as string,
     folder: 'read',
     parameters: ['id', 'after', 'bytes'],
     values: [] as never[],
-    text: `SELECT i.signals > p.last AS more, json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text) AS signal
+    text: `SELECT i.signals > p.last AS more, json_build_object('number', g.number, 'name', g.name, 'messageId', g.message_id, 'payload', g.payload::text,
+  'at', (extract(epoch FROM g.sent_at) * 1000)::float8) AS signal
 FROM (SELECT saga.signal_part($1::uuid, $2::int, $3::bigint) AS last OFFSET 0) p
 CROSS JOIN LATERAL (SELECT * FROM saga.instance WHERE id = $1::uuid) i
 CROSS JOIN LATERAL (SELECT * FROM saga.signal s WHERE s.saga_id = i.id AND s.number > $2::int AND s.number <= p.last

@@ -44,12 +44,7 @@ interface LoadedAlone extends SagaFields<'limitKey' | 'inputReplaced' | 'started
   readonly operations: Nullable<StoredOperation>[] | null;
 }
 
-export interface SignalJson {
-  number: number;
-  name: string;
-  messageId: string;
-  payload: string | null;
-}
+export type SignalJson = Omit<StoredSignal, 'payload'> & { readonly payload: string | null };
 
 type StepTimes = StoredSaga['stepTimes'] extends ReadonlyMap<string, infer Times> ? Times : never;
 

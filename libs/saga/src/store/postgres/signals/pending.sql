@@ -3,7 +3,8 @@
 :g.number > coalesce((i.progress -> 'lastTakenSignals' ->> :g.name)::int, 0)
 
 -- fragment: PENDING_JSON(g)
-json_build_object('number', :g.number, 'name', :g.name, 'messageId', :g.message_id, 'payload', :g.payload::text)
+json_build_object('number', :g.number, 'name', :g.name, 'messageId', :g.message_id, 'payload', :g.payload::text,
+  'at', (extract(epoch FROM :g.sent_at) * 1000)::float8)
 
 -- fragment: PENDING_SIGNALS
 -- What the saga i was sent and has not taken yet, as JSON in order. Plan: by signal_pkey, and not at all for the many sagas
