@@ -5,6 +5,18 @@ const killers = [specs('operate/ways-out')];
 /** Breaks of the calls that lead out of a saga that hangs, and of a cancellation before a step. */
 export const WAY_OUT_MUTANTS: readonly Mutant[] = [
   {
+    name: 'try a failed compensation again only once the saga is stuck',
+    find: 'return only === undefined ? step : tryAgain(graph, state, step, key);',
+    replace: 'return step;',
+    killers: [specs('machine.table')],
+  },
+  {
+    name: 'take a failed compensation as done only once the saga is stuck',
+    find: 'if (isInProgress(state.status)) return gaveUpUndoing ? compensated(graph, state, step) : state;',
+    replace: 'if (isInProgress(state.status)) return state;',
+    killers: [specs('machine.table')],
+  },
+  {
     name: 'cancel a saga whose step has begun, against unlessBegun',
     find: 'if (!isSkipped && hasBegun(recorded))',
     replace: 'if (isSkipped && hasBegun(recorded))',

@@ -314,6 +314,8 @@ class Happening extends SlotHappenings {
       const { phase, failures, active } = this.rules.life(key);
       if (!active && (phase === 'undoing' || (phase === 'idle' && failures > 0)))
         this.change(key, { retryAt: undefined });
+      else if (only !== undefined && phase === 'not undone' && this.isUndoable(key))
+        this.change(key, { phase: 'undoing', undoFailures: 0, retryAt: undefined });
     }
     return [this.book];
   }
@@ -345,13 +347,18 @@ class Happening extends SlotHappenings {
     }
   }
 
+  private isUndoable(key: string): boolean {
+    const { compensate, kind } = this.relations.node(key);
+    return compensate !== undefined || kind === 'sub-saga';
+  }
+
   private tryAgain(step: string | undefined, forward: boolean): void {
     const { rules, relations } = this;
     for (const key of new Set([...rules.allKeys(), ...relations.nodes.map(({ name }) => name)])) {
       const node = relations.node(key);
       if (step !== undefined && step !== key && step !== node.name) continue;
       const { phase, items, wait } = rules.life(key);
-      if (phase === 'not undone' && (node.compensate !== undefined || node.kind === 'sub-saga')) {
+      if (phase === 'not undone' && this.isUndoable(key)) {
         this.change(key, { phase: 'undoing', undoFailures: 0, retryAt: undefined });
       } else if (forward && phase === 'failed' && rules.goesForward(node)) {
         this.change(key, {
@@ -381,6 +388,11 @@ class Happening extends SlotHappenings {
     tookEffect: boolean,
   ): Book[] {
     const { book, rules } = this;
+    const goesOn = ['running', 'returning', 'compensating'].includes(book.mode);
+    if (goesOn && rules.phase(key) === 'not undone') {
+      this.change(key, { phase: 'undone', retryAt: undefined });
+      return tookEffect ? [book] : [];
+    }
     if (!tookEffect || (book.mode !== 'stuck' && book.mode !== 'suspended')) return [book];
     const node = this.relations.node(key);
     book.mode = book.resting!;

@@ -97,6 +97,7 @@ class GraphPlayer {
     else if (move.kind === 'cancel') this.model.edit({ type: 'cancelled', reason: 'manual' });
     else if (move.kind === 'retry' && this.model.inProgress.length === 0)
       this.model.edit({ type: 'retried' });
+    else if (this.helpsUndoing(move)) return;
     else if (move.kind === 'abort') this.model.edit({ type: 'aborted' });
     else if (move.kind === 'reschedule') this.reschedule(move);
     else if (move.kind === 'end late' && late) this.model.endLate(late);
@@ -104,6 +105,18 @@ class GraphPlayer {
     else if (move.kind === 'wait') this.sleep(decision.wakeAt, move);
     else if (action && (move.kind === 'begin' || !attempt)) this.model.begin(action, move);
     else if (attempt) this.model.settle(attempt, move);
+  }
+
+  /** An operator deals with a compensation that failed permanently, while the saga goes on. */
+  private helpsUndoing(move: Move): boolean {
+    const { steps } = this.model.state;
+    const failed = [...steps].flatMap(([key, { status }]) => (status === 'compensation_failed' ? key : []));
+    const step = picked(failed, move);
+    if (step === undefined || this.model.inProgress.length > 0) return false;
+    if (move.kind === 'resolve one') this.model.resolve({ type: 'operator-resolved', step });
+    else if (move.kind === 'retry one') this.model.edit({ type: 'retried', step });
+    else return false;
+    return true;
   }
 
   /** An operator moves a time: to one that is over, or to another to come. */

@@ -17,8 +17,9 @@ const apps = TestApps.onOwnDatabase();
 let ran: string[];
 let seen: unknown[];
 let cancelling: Gate<void>;
+let isDown: boolean;
 beforeEach(() => {
-  [ran, seen] = [[], []];
+  [ran, seen, isDown] = [[], [], false];
   cancelling = new Gate();
 });
 
@@ -70,7 +71,27 @@ class AllOptionalSaga {
   }
 }
 
-const sagas = [HolidaySaga, ParcelSaga, AllOptionalSaga];
+@Saga({ name: 'tour', retry: { attempts: 1 } })
+class TourSaga {
+  @Step({
+    onFailure: 'continue',
+    compensateOnFailure: true,
+    compensate: 'cancelBus',
+    compensationRetry: { attempts: 1 },
+  })
+  bus(): void {
+    throw new StepRejectedError('sold out');
+  }
+  cancelBus({ attempt }: CompensationContext) {
+    ran.push(`cancelBus, attempt ${attempt}`);
+    if (isDown) throw new Error('the bus company does not answer');
+  }
+  @WaitFor({ signal: 'departure' }) depart() {
+    ran.push('depart');
+  }
+}
+
+const sagas = [TourSaga, HolidaySaga, ParcelSaga, AllOptionalSaga];
 
 describe('an optional step', () => {
   test('that is rejected leaves the saga to complete, without its result', async () => {
@@ -125,5 +146,51 @@ describe('an optional step', () => {
     await service.reject(id, 'approve', { by: 'ada' });
     expect((await outcome()).status).toBe('completed');
     expect(seen).toEqual([[]]);
+  });
+});
+
+describe('a compensation of an optional step that has failed permanently', () => {
+  /** It waits for its signal, and could for weeks. */
+  const failed = async () => {
+    isDown = true;
+    const app = await apps.start({ sagas });
+    const { id, outcome } = await app.sagas.start(TourSaga, {});
+    const bus = async () => (await app.sagas.get(id)).steps.find(({ name }) => name === 'bus')!.status;
+    await until(async () => (await bus()) === 'compensation_failed');
+    isDown = false;
+    return { ...app, id, outcome, bus };
+  };
+
+  test.each([{ step: 'bus' }, {}])(
+    'is tried again when an operator says so, while the saga goes on',
+    async (given) => {
+      const { sagas: service, operations, id, outcome, bus } = await failed();
+      await operations.retry(id, { ...given, by: 'ada' });
+      await until(async () => (await bus()) === 'compensated');
+      expect(await service.get(id)).toMatchObject({ status: 'running', waitingFor: { kind: 'signal' } });
+      await service.signal(id, 'departure');
+      expect((await outcome()).status).toBe('completed');
+      expect(ran.slice(-2)).toEqual(['cancelBus, attempt 2', 'depart']);
+    },
+  );
+
+  test('is taken as done when an operator has done it', async () => {
+    const { sagas: service, operations, id, outcome, bus } = await failed();
+    const before = ran.length;
+    await operations.resolve(id, 'bus', { by: 'ada', reason: 'cancelled by phone' });
+    expect(await bus()).toBe('compensated');
+    await service.signal(id, 'departure');
+    expect((await outcome()).status).toBe('completed');
+    expect(ran.slice(before)).toEqual(['depart']);
+  });
+
+  test('is not tried again with another input, nor is anything else of it', async () => {
+    const { operations, id } = await failed();
+    await expect(operations.retry(id, { input: {} })).rejects.toThrow(
+      'cannot be retried with another input: it is running',
+    );
+    await expect(operations.retry(id, { step: 'depart' })).rejects.toThrow(
+      'It has failed to compensate: bus',
+    );
   });
 });

@@ -226,7 +226,7 @@ const TRANSITIONS: Transitions = {
       : state,
 
   retried: (graph, state, { step }) => {
-    if (isInProgress(state.status)) return hurried(state, step);
+    if (isInProgress(state.status)) return hurried(graph, state, step);
     if (!needsOperator(state.status) || (step !== undefined && !isLeftToDo(graph, state, step))) return state;
     const barred = mayGoForwardAgain(state) ? barredPivots(graph, state) : [];
     if (barred.length > 0 && (step === undefined || barred.includes(step))) return forwardAgain(graph, state);
@@ -239,8 +239,10 @@ const TRANSITIONS: Transitions = {
   rescheduled: (_, state, event) => rescheduled(state, event),
 
   'operator-resolved': (graph, state, { step, result }) => {
+    const gaveUpUndoing = stepState(state, step).status === 'compensation_failed';
+    if (isInProgress(state.status)) return gaveUpUndoing ? compensated(graph, state, step) : state;
     if (!needsOperator(state.status) || !isLeftToDo(graph, state, step)) return state;
-    const forward = stepState(state, step).status !== 'compensation_failed' && state.heldPhase === 'running';
+    const forward = !gaveUpUndoing && state.heldPhase === 'running';
     const freed = unstuck(state);
     return forward
       ? completed(graph, reopenFanOut(freed, step), step, result)
@@ -275,13 +277,16 @@ function withoutRetries(graph: SagaGraph, state: SagaState): SagaState {
   }, state);
 }
 
-/** What waits for another attempt makes it at once. A rate limit, a delay and a wait for a signal stay as they are. */
-function hurried(state: SagaState, only: string | undefined): SagaState {
-  const next = mapSteps(state, TIMED, (step, key) =>
-    backsOff(step) && (only === undefined || key === only || stepOfKey(key) === only)
-      ? changeStep(step, { retryAt: undefined })
-      : step,
-  );
+/**
+ * What waits for another attempt makes it at once; of a step that is named, so does a compensation that failed permanently. A
+ * rate limit, a delay and a wait for a signal stay as they are.
+ */
+function hurried(graph: SagaGraph, state: SagaState, only: string | undefined): SagaState {
+  const next = mapSteps(state, TIMED | KIND.compensationFailed, (step, key) => {
+    if (only !== undefined && key !== only && stepOfKey(key) !== only) return step;
+    if (backsOff(step)) return changeStep(step, { retryAt: undefined });
+    return only === undefined ? step : tryAgain(graph, state, step, key);
+  });
   return next.steps === state.steps ? state : next;
 }
 

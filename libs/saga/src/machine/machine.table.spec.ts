@@ -169,6 +169,11 @@ const HURRIED: Row[] = (['running', 'compensating'] as const).flatMap((saga) => 
   ['retried', saga, 'compensating@2000', saga, 'compensating'],
   ['retried b', saga, 'compensating@2000', saga, 'compensating'],
 ]);
+/** An operator deals with a compensation that failed permanently while its saga goes on. */
+const WHILE_IT_GOES_ON: Row[] = (['running', 'compensating'] as const).flatMap((saga) => [
+  ['retried b', saga, 'compensation_failed', saga, 'compensating'],
+  ['resolved b', saga, 'compensation_failed', saga, 'compensated'],
+]);
 const PAUSED: Row[] = [
   ...forAll(AT_REST, (step) => ['paused', 'running', step, 'paused forward', step]),
   ...forAll(AT_REST, (step) => ['paused', 'compensating', step, 'paused back', step]),
@@ -186,8 +191,8 @@ const meets = (saga: SagaName, step: StepName) =>
   saga === 'running'
     ? step !== 'compensating!'
     : saga === 'compensating' || !LIVE.includes(saga) || AT_REST.includes(step);
-const TABLE = [...EVERY_ATTEMPT, ...BY_HAND, ...HURRIED, ...PAUSED, ...SETTLED].filter(([, saga, step]) =>
-  meets(saga, step),
+const TABLE = [...EVERY_ATTEMPT, ...BY_HAND, ...HURRIED, ...WHILE_IT_GOES_ON, ...PAUSED, ...SETTLED].filter(
+  ([, saga, step]) => meets(saga, step),
 );
 
 function given(saga: SagaName, step: StepName): SagaState {

@@ -55,10 +55,11 @@ export class SagaOperations {
   }
 
   /**
-   * Retries the failed steps of a stuck or suspended saga, with all attempts again.
+   * Retries the failed steps of a stuck or suspended saga, with all attempts again; of one that goes on, its failed compensations.
    * @param options `step`: the only step to retry; `input`: an input that replaces the saga's input, and keeps the stored values
    * where it says `[redacted]` at a path of `@Saga({ redact })`
-   * @throws SagaStateError if the saga is not stuck or suspended, or not at this step
+   * @throws SagaStateError if the saga is not stuck or suspended, or not at this step; if it goes on: without a failed compensation,
+   * while an attempt is in progress, and with `input`
    * @throws SagaValidationError if no stored value belongs to a `[redacted]` of the input; the message names the path
    */
   async retry(target: SagaTarget, options?: OperatorOptions & RetryOptions): Promise<void> {

@@ -70,7 +70,7 @@ export const CALL_RULES: Readonly<Record<ChangingCall, CallRule>> = {
   retry: {
     edit: (saga, graph, now, { step, input }) => {
       const kept = keepRedacted(input, saga.input, graph);
-      const edit = retryEdit(saga, graph, now, { step });
+      const edit = retryEdit(saga, graph, now, { step, input });
       return kept !== undefined && edit && 'state' in edit ? { ...edit, input: kept } : edit;
     },
   },
@@ -176,7 +176,8 @@ function abandonedError({ by = 'an operator', reason }: OperatorCall): Serialize
 }
 
 function failedSteps(saga: StoredSaga, graph: SagaGraph | undefined): string[] {
-  return needsOperator(saga.state.status) ? unique(permanentlyFailed(saga, graph)) : [];
+  const { status } = saga.state;
+  return needsOperator(status) || isInProgress(status) ? unique(permanentlyFailed(saga, graph)) : [];
 }
 
 function signalsOf(graph: SagaGraph | undefined): string[] {

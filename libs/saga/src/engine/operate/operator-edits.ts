@@ -26,6 +26,7 @@ import { liveState } from '../ports/live-state.js';
 import { startTimeOf } from '../../machine/turn.js';
 import {
   attemptsOf,
+  checkIdle,
   checkNoResult,
   inProgress,
   resolveOpenEdit,
@@ -140,11 +141,26 @@ export const undoEdit: OperatorEdit<{ reason?: string }> = (saga, graph, now, { 
   return edited(saga, graph, now, { type: 'undone', reason });
 };
 
-/** Tries again what failed permanently, with a full budget of attempts. */
-export const retryEdit: OperatorEdit<{ step?: string }> = (saga, graph, now, { step }) => {
-  if (!needsOperator(saga.state.status)) throw refusedCall('retried', saga);
-  if (step !== undefined && !permanentlyFailed(saga, graph).includes(step)) {
-    throw notFailed('retried', step, saga, permanentlyFailed(saga, graph));
+/**
+ * Tries again what failed permanently, with a full budget of attempts: of a saga that is in progress, the compensations of
+ * steps that it continues without.
+ */
+export const retryEdit: OperatorEdit<{ step?: string; input?: string }> = (
+  saga,
+  graph,
+  now,
+  { step, input },
+) => {
+  const { status } = saga.state;
+  const goesOn = isInProgress(status);
+  const failed = needsOperator(status) || goesOn ? permanentlyFailed(saga, graph) : [];
+  if (!needsOperator(status) && failed.length === 0) throw refusedCall('retried', saga);
+  if (step !== undefined && !failed.includes(step)) throw notFailed('retried', step, saga, failed);
+  if (goesOn) {
+    if (input !== undefined) throw refusedCall('retried with another input', saga);
+    checkIdle('retried', saga, graph, now);
+    const again = step === undefined ? failed : [step];
+    return edited(saga, graph, now, ...again.map((key) => ({ type: 'retried', step: key }) as const));
   }
   checkDirection(saga, graph, step);
   return edited(saga, graph, now, { type: 'retried', step });
@@ -166,7 +182,7 @@ function checkDirection(saga: StoredSaga, graph: SagaGraph | undefined, step: st
 
 /**
  * A step is done elsewhere, with this result; or its compensation is, if the saga compensates. Of a saga that needs an operator,
- * what failed permanently; of one that runs or compensates, what is in progress, waits or is next.
+ * what failed permanently; of one that runs or compensates, what is in progress, waits or is next, and failed compensations.
  */
 export const resolveEdit: OperatorEdit<WayOut & { result?: string }> = (saga, graph, now, given) => {
   if (!needsOperator(saga.state.status)) return resolveOpenEdit(saga, graph, now, given);
@@ -191,19 +207,23 @@ export function resolvesCompensation({ state }: Pick<StoredSaga, 'state'>, key: 
   return heldPhase === 'compensating' || stepState(state, key).status === 'compensation_failed';
 }
 
-/** The steps, or items, that a saga which needs attention stands at: what an operator may retry or resolve. */
+/**
+ * The steps, or items, that a saga which needs attention stands at: what an operator may retry or resolve. Of one that is in
+ * progress, those whose compensation failed permanently.
+ */
 export function permanentlyFailed(
   { state }: Pick<StoredSaga, 'state'>,
   graph: SagaGraph | undefined,
 ): string[] {
-  const resumed = state.heldPhase ?? 'running';
+  const goesOn = isInProgress(state.status);
+  const resumed = goesOn ? undefined : (state.heldPhase ?? 'running');
   const failed = [...stepsOfKinds(state.steps, FAILED | KIND.compensationFailed)]
     .filter(([key, step]) => {
       const isForward = resumed === 'running' && !isDropped(stepState(state, stepOfKey(key)));
       return step.status === 'compensation_failed' || (isForward && isFailed(step));
     })
     .map(([key]) => key);
-  if (failed.length > 0 || !graph) return failed;
+  if (failed.length > 0 || !graph || !resumed) return failed;
   // It lost its workers: what it would go on with.
   return decide(graph, { ...state, status: resumed }, Infinity).actions.map(({ key }) => key);
 }
@@ -216,7 +236,8 @@ function isFailed({ status, items }: StepState): boolean {
 function notFailed(call: string, step: string, saga: StoredSaga, steps: string[]): SagaStateError {
   const { status } = stepState(saga.state, step);
   const stuckAt = [...new Set(steps)].join(', ') || 'no step';
-  return refusedStep(call, step, saga, `it is ${status}. The saga is stuck at: ${stuckAt}`);
+  const at = needsOperator(saga.state.status) ? 'The saga is stuck at' : 'It has failed to compensate';
+  return refusedStep(call, step, saga, `it is ${status}. ${at}: ${stuckAt}`);
 }
 
 /**

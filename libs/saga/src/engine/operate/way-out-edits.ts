@@ -69,13 +69,14 @@ export const resolveOpenEdit: OperatorEdit<WayOut & { result?: string }> = (
     throw notInProgress('resolved', key, saga, [...attemptsOf(live), ...open]);
   const undoes = active ? status === 'compensating' : isUndone(live, key);
   if (undoes) checkNoResult(key, result);
+  const gaveUp = status === 'compensation_failed';
   const events: SagaEvent[] = undoes
-    ? [{ type: 'compensation-completed', step: key }]
+    ? [{ type: gaveUp ? 'operator-resolved' : 'compensation-completed', step: key }]
     : [{ type: 'step-completed', step: key, now, ...resolvedWith(graph, live, key, result) }];
   // What the probe of an interrupted step would say, an operator says, also while the saga compensates.
   const asked = isLostAttempt(nodeOf(graph, key), step);
   const began = undoes ? 'compensation-started' : asked ? 'probe-started' : 'step-started';
-  if (!active) events.unshift({ type: began, step: key });
+  if (!active && !gaveUp) events.unshift({ type: began, step: key });
   return takenAway(saga, graph, now, live, { call: 'resolved', step: key, force }, events);
 };
 
@@ -124,12 +125,16 @@ export const retryNowEdit: OperatorEdit<{ step?: string }> = (saga, graph, now, 
       ? refusedCall('retried now', saga, why)
       : refusedStep('retried now', step, saga, why);
   }
-  if (saga.lockedBy !== undefined) {
-    const busy = attemptsOf(liveState(saga, graphFor('retried now', saga, graph), now));
-    if (busy.length > 0) throw refusedCall('retried now', saga, inProgress(busy));
-  }
+  checkIdle('retried now', saga, graph, now);
   return edited(saga, graph, now, { type: 'retried', step });
 };
+
+/** @throws SagaStateError if attempts are in progress, whose results would be lost by an edit */
+export function checkIdle(call: string, saga: StoredSaga, graph: SagaGraph | undefined, now: number): void {
+  if (saga.lockedBy === undefined) return;
+  const busy = attemptsOf(liveState(saga, graphFor(call, saga, graph), now));
+  if (busy.length > 0) throw refusedCall(call, saga, inProgress(busy));
+}
 
 /** Why a call waits for these attempts, for the error that refuses it. */
 export function inProgress(busy: readonly string[]): string {
@@ -165,15 +170,15 @@ export function resolvable(graph: SagaGraph, live: SagaState): string[] {
     for (const [key, step] of stepsOfKinds(live.steps, KIND.waiting | KIND.queued | TIMED))
       if (step.status === 'waiting' && !awaitsChild(step) && !isDropped(stepState(live, stepOfKey(key))))
         keys.push(key);
-  for (const [key, step] of stepsOfKinds(live.steps, KIND.compensating))
-    if (awaitsReply(step)) keys.push(key);
+  for (const [key, step] of stepsOfKinds(live.steps, KIND.compensating | KIND.compensationFailed))
+    if (awaitsReply(step) || step.status === 'compensation_failed') keys.push(key);
   return [...new Set(keys)];
 }
 
 /** What comes next for it is its compensation. */
 function isUndone(live: SagaState, key: string): boolean {
   const { status } = stepState(live, key);
-  return status === 'completed' || status === 'failed' || status === 'compensating';
+  return ['completed', 'failed', 'compensating', 'compensation_failed'].includes(status);
 }
 
 /** What an operator ends, then all that ends with the lease: other attempts, and what was asked of its holder. */

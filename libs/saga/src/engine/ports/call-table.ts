@@ -54,7 +54,7 @@ const COMMENT: CallOption = { type: 'text', about: 'A comment, which is passed t
  */
 export const CALLS = {
   retry: {
-    summary: 'Retries the failed steps of a stuck or suspended saga',
+    summary: 'Retries what has failed: steps of a stuck or suspended saga, compensations of any',
     done: 'retried',
     options: {
       step: { type: 'step', about: 'The only step to retry, if several failed.' },
