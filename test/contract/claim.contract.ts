@@ -1,3 +1,4 @@
+import { lostLeasesOf } from '../../libs/saga/src/engine/ports/live-state.js';
 import { describeOf } from './features.js';
 import { PRIORITY_POINT_MS, type SagaStore } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { LostLease } from '../../libs/saga/src/machine/saga-state.js';
@@ -231,6 +232,26 @@ export function describeClaims(subject: () => StoreSubject): void {
       await advance(LEASE_MS);
       const [third] = (await claimed(store, saga.name)).sagas;
       expect(third!.lostLeases).toHaveLength(1);
+    });
+
+    test('tells until when it may have begun what was due, if the clock was set back since', async () => {
+      const { store, advance } = subject();
+      const saga = await held(store);
+      const { createdAt } = saga;
+      const renewed = async (seen: number) => {
+        await store.renew([{ id: saga.id, epoch: saga.epoch, seen: createdAt + seen }], WORKER);
+        return ((await loaded(store, saga.id)).leasedAt ?? createdAt) - createdAt;
+      };
+      // As it is known to within a second.
+      expect(await renewed(0)).toBe(0);
+      expect(await renewed(50 * LEASE_MS)).toBeCloseTo(50 * LEASE_MS, 0);
+      // It was set back twice.
+      expect(await renewed(40 * LEASE_MS)).toBeCloseTo(50 * LEASE_MS, 0);
+      await advance(LEASE_MS);
+      const [taken] = (await claimed(store, saga.name, 1, OTHER_WORKER)).sagas;
+      const [{ from, until }] = taken!.lostLeases! as [LostLease];
+      expect(from - until).toBeGreaterThan(40 * LEASE_MS);
+      expect(lostLeasesOf(taken!)).toEqual([{ ...taken!.lostLeases![0], until: from }]);
     });
 
     test('counts from nought again once something was recorded', async () => {

@@ -266,6 +266,24 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     killers: [specs('store-clock')],
   },
   {
+    name: 'forget what time it was before the clock was set back',
+    find: 'return since <= this.setBackAt ? Math.max(this.before, this.now()) : this.now();',
+    replace: 'return this.now();',
+    killers: [specs('store-clock')],
+  },
+  {
+    name: 'take it that a lost worker began nothing that is not due by a clock that was set back',
+    find: 'suspects = suspectsOf(graph, next, Math.max(now, lease?.until ?? now));',
+    replace: 'suspects = suspectsOf(graph, next, now);',
+    killers: [specs('machine/lost-workers')],
+  },
+  {
+    name: 'keep the lease of a saga that has lost too many workers',
+    find: 'if (isSettled(this.state.status)) return true;',
+    replace: '',
+    killers: [specs('run/saga-run')],
+  },
+  {
     name: 'do not follow a clock that was set back by the answer to an earlier question',
     find: 'if (offset !== undefined && offset > most) {',
     replace: 'if (offset !== undefined && offset > most && sentAt >= this.lowered) {',

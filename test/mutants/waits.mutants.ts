@@ -14,8 +14,8 @@ const postgres = [testsOf('postgres-saga-store', NAMES)];
 export const WAIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'take a signal again',
-    find: 'return (state.lastTakenSignals?.[name] ?? 0) < number ? stepAwaiting(graph, state, name) : undefined;',
-    replace: 'return number > 0 ? stepAwaiting(graph, state, name) : undefined;',
+    find: 'return (state.lastTakenSignals?.[name] ?? 0) < number ? stepAwaiting(graph, state, name, at) : undefined;',
+    replace: 'return number > 0 ? stepAwaiting(graph, state, name, at) : undefined;',
     killers: machine,
   },
   {
@@ -32,8 +32,8 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take a signal while the saga rolls back',
-    find: "if (awaitsReply(step) || (status === 'running' && awaitsSignal(step) && !step.pruned)) return name;",
-    replace: 'if (awaitsReply(step) || (awaitsSignal(step) && !step.pruned)) return name;',
+    find: "const waits = status === 'running' && awaitsSignal(step) && !step.pruned;",
+    replace: 'const waits = awaitsSignal(step) && !step.pruned;',
     killers: machine,
   },
   {
@@ -98,14 +98,21 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take over without knowing what had come',
-    find: 'this.signals?.hear(this.record, { withRefusals: false });',
+    find: 'this.signals?.hear(this.record);',
     replace: '',
     killers: engine,
   },
   {
     name: 'receive a refusal before the steps of a lost worker',
-    find: 'this.signals?.hear(this.record, { withRefusals: false });',
-    replace: 'this.signals?.hear(this.record);',
+    find: 'const signals = this.kept.filter(({ name, payload }) => refusalIn(name, payload) === undefined);',
+    replace: 'const signals = this.kept;',
+    killers: engine,
+  },
+  {
+    name: 'let the time of a wait pass before it is asked what came while the saga rolled back',
+    find: 'for (let heard = hear?.(state); heard; heard = hear?.(state)) {',
+    replace:
+      'for (let heard = events.length > 0 ? undefined : hear?.(state); heard; heard = hear?.(state)) {',
     killers: engine,
   },
   {
@@ -116,8 +123,8 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let time pass before an operator’s retry has received pending signals',
-    find: 'follow(graph, withPendingSignals(graph, evolved, saga, now), now)',
-    replace: 'follow(graph, withPendingSignals(graph, evolved, { ...saga, signals: [] }, now), now)',
+    find: 'follow(graph, evolved, now, heardBy(graph, saga, now))',
+    replace: 'follow(graph, evolved, now)',
     killers: engine,
   },
   {

@@ -77,6 +77,14 @@ const FOUND_SINCE: readonly (readonly [seed: number, what: string])[] = [
     2_811_304_336,
     'messages waited for ever behind one that another relay had sent, which had lost their lane',
   ],
+  [2_812_600_974, 'a saga that had lost too many workers kept its lease, since it was asked to pause'],
+  [2_812_401_745, 'an answer was believed that was asked for later, and given before the clock was set back'],
+  [2_812_403_014, 'an attempt of a lost worker was forgotten that was not due by a clock that was set back'],
+  [2_812_405_418, 'a signal that came too late for one step was not given to the other that waited for it'],
+  [
+    2_812_411_255,
+    'a wait was over before it was asked what had come while the saga rolled back to a savepoint',
+  ],
   [2_811_292_079, 'a compensation sent its request twice whose transaction had committed without an answer'],
 ];
 

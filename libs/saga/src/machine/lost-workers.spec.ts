@@ -1,3 +1,5 @@
+import { graphOf, stepOf } from '../../../../test/fixtures/graph-of.js';
+import { evolve } from './evolve.js';
 import { hasAdvanced } from './lost-workers.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from './saga-state.js';
 
@@ -36,5 +38,25 @@ describe('a saga whose workers are lost, one after the other, has come further',
     ['a step is put off', { status: 'pending' }, { status: 'waiting', retryAt: 1 }],
   ] satisfies [string, Partial<StepState>, Partial<StepState>][])('and not when %s', (_, before, after) => {
     expect(advances(before, after)).toBe(false);
+  });
+});
+
+describe('a worker that was lost before the clock was set back', () => {
+  /** By the clock of then. Now it shows 1,000. */
+  const lease = { worker: 'w', from: 60_000, until: 90_000, takenOver: 1_000 };
+  const taken = { type: 'taken-over', count: 1, bound: 3, leases: [lease], now: 1_000 } as const;
+  const after = (retryAt: number) =>
+    evolve(
+      graphOf(stepOf('charge')),
+      sagaOf({ status: 'waiting', attempts: 1, failures: 1, retryAt }),
+      taken,
+    ).steps.get('charge');
+
+  test('may have begun what was due while it had its lease', () => {
+    expect(after(70_000)).toMatchObject({ status: 'pending', attempts: 2, unknown: true });
+  });
+
+  test('has begun nothing that was due later', () => {
+    expect(after(90_001)).toMatchObject({ status: 'waiting', attempts: 1, unknown: false });
   });
 });

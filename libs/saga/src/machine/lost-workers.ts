@@ -41,8 +41,9 @@ export function takenOver(
   // None counted: the lease was taken from a worker, and no step waited for its attempts.
   const losts = Math.max(count, 1);
   for (let lost = 0; lost < losts; lost += 1) {
-    suspects = suspectsOf(graph, next, now);
     const lease = leases[leases.length - losts + lost];
+    // What was due by a clock that was set back since may have begun all the same.
+    suspects = suspectsOf(graph, next, Math.max(now, lease?.until ?? now));
     for (const key of suspects) next = withLoss(next, attemptLost(graph, next, key, now), key, lease);
   }
   if (graph.rateLimit) next = turnLost(graph, state, next, now);

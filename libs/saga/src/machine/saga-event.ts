@@ -40,6 +40,8 @@ export type SagaEvent =
       readonly type: 'signalled';
       readonly name: string;
       readonly number: number;
+      /** When it came, in milliseconds since the epoch. Undefined: in time. */
+      readonly at?: number;
       /** JSON text. */
       readonly payload?: string;
     }
@@ -48,11 +50,12 @@ export type SagaEvent =
       readonly type: 'refused';
       readonly name: string;
       readonly number: number;
+      readonly at?: number;
       readonly error: SerializedError;
       readonly now: number;
     }
   /** The signal with this number has come, which confirms a compensation. */
-  | { readonly type: 'reply-received'; readonly name: string; readonly number: number }
+  | { readonly type: 'reply-received'; readonly name: string; readonly number: number; readonly at?: number }
   /** No signal has come in time. */
   | { readonly type: 'wait-expired'; readonly step: string; readonly now: number }
   /** The step's rate limit lets the next attempt begin at this time, or soon after. */

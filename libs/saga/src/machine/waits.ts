@@ -17,15 +17,24 @@ import { ownStepsOfKinds } from './data/step-map.js';
 
 const WAIT_IS_OVER = { retryAt: undefined, wait: undefined };
 
-/** The step that the next signal of this name is for; undefined: it is kept until one waits for it. */
-export function stepAwaiting(graph: SagaGraph, state: SagaState, signal: string): string | undefined {
+/**
+ * The step that the next signal of this name is for; undefined: it is kept until one waits for it.
+ * @param at when it came; undefined: in time
+ */
+export function stepAwaiting(
+  graph: SagaGraph,
+  state: SagaState,
+  signal: string,
+  at = -Infinity,
+): string | undefined {
   const { status } = state;
   if (!isInProgress(status)) return undefined;
   for (const { name, wait, compensationReply } of graph.steps.values()) {
     if (wait === undefined && compensationReply === undefined) continue;
     const step = stepState(state, name);
     if (step.wait?.signal !== signal) continue;
-    if (awaitsReply(step) || (status === 'running' && awaitsSignal(step) && !step.pruned)) return name;
+    const waits = status === 'running' && awaitsSignal(step) && !step.pruned;
+    if (awaitsReply(step) || (waits && !isWaitOver(step, at))) return name;
   }
   return undefined;
 }
@@ -126,9 +135,9 @@ export function waitExpired(
 function takerOf(
   graph: SagaGraph,
   state: SagaState,
-  { name, number }: EventOf<'signalled' | 'refused' | 'reply-received'>,
+  { name, number, at }: EventOf<'signalled' | 'refused' | 'reply-received'>,
 ): string | undefined {
-  return (state.lastTakenSignals?.[name] ?? 0) < number ? stepAwaiting(graph, state, name) : undefined;
+  return (state.lastTakenSignals?.[name] ?? 0) < number ? stepAwaiting(graph, state, name, at) : undefined;
 }
 
 function withTakenSignal(state: SagaState, name: string, number: number): SagaState {

@@ -76,6 +76,21 @@ describe("a process's estimate of the database's time", () => {
     expect(clock.setBacks).toBe(1);
   });
 
+  test('does not go forward again after an answer that was asked for later, and given before it was set back', () => {
+    const { time, clock } = scene();
+    clock.observe(10_000_000, 0);
+    time.monotonic = 1_000;
+    // Sent at 850, and executed after the clock was set back by an hour.
+    clock.observe(6_401_000, 850);
+    time.monotonic = 1_050;
+    // Sent at 900, and executed before.
+    clock.observe(10_000_920, 900);
+    expect(clock.now()).toBe(6_401_050);
+    // Sent once that was known: the clock has been set right.
+    clock.observe(10_001_050, 1_010);
+    expect(clock.now()).toBe(10_001_050);
+  });
+
   test('follows a clock that was set back by an hour with an answer to an earlier question, too', () => {
     const { time, clock } = scene();
     clock.observe(10_000_000, 0);
@@ -96,5 +111,16 @@ describe("a process's estimate of the database's time", () => {
       clock.observe(real, time.monotonic - 20);
       expect(clock.now() - real).toBeLessThanOrEqual(20);
     }
+  });
+
+  test('remembers the latest time since a moment before the clock was set back, and no longer', () => {
+    const { time, clock } = scene();
+    clock.observe(10_000_000, 0);
+    time.monotonic = 1_000;
+    clock.observe(6_401_000, 999);
+    time.monotonic = 2_000;
+    // It drifts.
+    clock.observe(6_401_990, 1_999);
+    expect([clock.latestSince(500), clock.latestSince(1_500)]).toEqual([10_001_000, 6_401_990]);
   });
 });

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.js';
 
 /** Clocks that are set back by less (ms) drift, or are corrected. */
-const NOTICED_MS = 1_000;
+export const NOTICED_MS = 1_000;
 
 /**
  * The database's time, as well as this process knows it: ahead of it by no more than the last answer took. An answer bounds it on both
@@ -13,7 +13,10 @@ export class StoreClock {
   /** When the last answer arrived; monotonic time. */
   answeredAt = -Infinity;
   private offset: number | undefined;
-  /** When the question was sent whose answer last showed that the clock is behind what was known; monotonic time. */
+  /** When the clock was found to be set back (monotonic time), and the latest time that it had been. */
+  private setBackAt = -Infinity;
+  private before = -Infinity;
+  /** When the answer arrived that last showed that the clock is behind what was known; monotonic time. */
   private lowered = -Infinity;
 
   constructor(private readonly clock: Pick<Clock, 'monotonic' | 'wall'>) {}
@@ -21,8 +24,8 @@ export class StoreClock {
   /**
    * Learns from an answer of the database that gave its time. It is behind by as long as the answer was on its way, or this process was
    * suspended, so the quickest answer counts. One that cannot be as late as it would have to be says that the clock was set back, or
-   * that another server answers whose clock is behind. Answers to earlier questions, which arrive after that one, set it forward no more:
-   * the clock may have been read before it was set back.
+   * that another server answers whose clock is behind. Answers to questions that were sent before that one arrived set it forward no
+   * more: the clock may have been read before it was set back.
    * @param sentAt monotonic time, not after the database read its clock
    */
   observe(storeNow: number, sentAt: number): void {
@@ -30,9 +33,12 @@ export class StoreClock {
     const [least, most] = [storeNow - this.answeredAt, storeNow - sentAt];
     const { offset } = this;
     if (offset !== undefined && offset > most) {
-      // A question that was asked again and again in an outage was first sent long ago.
-      this.lowered = Math.max(this.lowered, sentAt);
-      if (offset - most > NOTICED_MS) this.setBacks += 1;
+      this.lowered = this.answeredAt;
+      if (offset - most > NOTICED_MS) {
+        this.setBacks += 1;
+        this.setBackAt = this.answeredAt;
+        this.before = Math.max(this.before, this.now());
+      }
     } else if (sentAt < this.lowered || (offset !== undefined && offset >= least)) return;
     this.offset = least;
   }
@@ -40,6 +46,11 @@ export class StoreClock {
   /** Milliseconds since the epoch. Before the first answer, the time of this machine. */
   now(): number {
     return this.offset === undefined ? this.clock.wall() : this.clock.monotonic() + this.offset;
+  }
+
+  /** The latest time that it has been since this monotonic time. Later, if the clock was set back more than once. */
+  latestSince(since: number): number {
+    return since <= this.setBackAt ? Math.max(this.before, this.now()) : this.now();
   }
 }
 

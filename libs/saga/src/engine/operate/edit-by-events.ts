@@ -2,13 +2,13 @@ import { graphMissing, refusedStep } from './refusals.js';
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { type SagaState, isTerminal, stepState } from '../../machine/saga-state.js';
-import { isReply, isWaitOver, stepAwaiting } from '../../machine/waits.js';
+import { isReply, stepAwaiting } from '../../machine/waits.js';
 import type { StoredSignal, StoredSaga } from '../ports/stored-saga.js';
 import { refusalIn } from './approvals.js';
 import { decide } from '../../machine/decide.js';
 import { describeStep } from '../../machine/describe-step.js';
 import { evolve } from '../../machine/evolve.js';
-import { follow, type Followed } from '../../machine/follow.js';
+import { follow, type Followed, type Hear } from '../../machine/follow.js';
 import { KIND } from '../../machine/data/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/data/step-map.js';
 import { graphUnknownHere } from '../ports/handler-calls.js';
@@ -44,7 +44,7 @@ export function edited(
   checkApprovals(saga, graph, evolved);
   const { status } = evolved;
   if (!graph) return { state: evolved, step: '', due: status !== 'paused' && dueAfterEdit(evolved, now) };
-  const followed = follow(graph, withPendingSignals(graph, evolved, saga, now), now);
+  const followed = follow(graph, evolved, now, heardBy(graph, saga, now));
   const { state, decision } = hasBegun(saga) ? followed : ended(graph, followed, now);
   if (state.status === 'paused') {
     // Where it would go on.
@@ -104,17 +104,17 @@ export function mayBeMarked(saga: StoredSaga, graph: SagaGraph | undefined, step
 export function withPendingSignals(
   graph: SagaGraph,
   given: SagaState,
-  { signals = [] }: StoredSaga,
+  saga: StoredSaga,
   now: number,
 ): SagaState {
+  const hear = heardBy(graph, saga, now);
   let state = given;
-  for (
-    let event = nextSignal(graph, state, signals, now);
-    event;
-    event = nextSignal(graph, state, signals, now)
-  )
-    state = evolve(graph, state, event);
+  for (let event = hear(state); event; event = hear(state)) state = evolve(graph, state, event);
   return state;
+}
+
+function heardBy(graph: SagaGraph, { signals = [] }: StoredSaga, now: number): Hear {
+  return (state) => nextSignal(graph, state, signals, now);
 }
 
 /**
@@ -130,15 +130,15 @@ export function nextSignal(
   const { lastTakenSignals = {} } = state;
   for (const signal of signals) {
     const { name, number } = signal;
-    const taker = number > (lastTakenSignals[name] ?? 0) ? stepAwaiting(graph, state, name) : undefined;
-    if (taker === undefined) continue;
-    if (isReply(state, taker)) return { type: 'reply-received', name, number };
-    if (!isWaitOver(stepState(state, taker), Math.min(now, signal.at))) return eventOf(signal, now);
+    const at = Math.min(now, signal.at);
+    const taker = number > (lastTakenSignals[name] ?? 0) ? stepAwaiting(graph, state, name, at) : undefined;
+    if (taker !== undefined)
+      return isReply(state, taker) ? { type: 'reply-received', name, number, at } : eventOf(signal, at, now);
   }
   return undefined;
 }
 
-function eventOf({ name, number, payload }: StoredSignal, now: number): SagaEvent {
+function eventOf({ name, number, payload }: StoredSignal, at: number, now: number): SagaEvent {
   const error = refusalIn(name, payload);
-  return error ? { type: 'refused', name, number, error, now } : { type: 'signalled', name, number, payload };
+  return { ...(error ? { type: 'refused', error, now } : { type: 'signalled', payload }), name, number, at };
 }

@@ -2,6 +2,7 @@ import { approvalSignal } from '../../definition/graph/saga-graph.js';
 import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState, type StepState } from '../../machine/saga-state.js';
 import { decisionEdit } from './approvals.js';
+import { withPendingSignals } from './edit-by-events.js';
 import { cancelEdit, retryEdit } from './operator-edits.js';
 import { SAGA } from '../../../../../test/fixtures/run-of.js';
 import type { StoredSaga } from '../ports/stored-saga.js';
@@ -40,6 +41,24 @@ describe('a saga that is retried long after its wait expired', () => {
     ['arrived in time', [{ number: 4, name: 'reply', messageId: 'm', payload: '1', at: 500 }]],
   ])('rolls back if no signal %s', (_, signals) => {
     expect(triedAgain(signals)).toMatchObject({ status: 'compensating', failure: { kind: 'timeout' } });
+  });
+});
+
+describe('a signal that two steps wait for', () => {
+  it('is given to the one whose time was not over when it came', () => {
+    const graph = graphOf(
+      stepOf('early', { kind: 'signal', wait: { signal: 'x' } }),
+      stepOf('late', { kind: 'signal', wait: { signal: 'x' } }),
+    );
+    const until = (time: number) =>
+      ({ ...PENDING, status: 'waiting', wait: { signal: 'x', until: time } }) as const;
+    const state = stateWith({ early: until(500), late: until(900) });
+    const signals = [{ number: 1, name: 'x', messageId: 'm', at: 700 }];
+    const { steps } = withPendingSignals(graph, state, { ...SAGA, state, signals }, 9_000);
+    expect([steps.get('early')?.wait?.takenSignal, steps.get('late')?.wait?.takenSignal]).toEqual([
+      undefined,
+      1,
+    ]);
   });
 });
 

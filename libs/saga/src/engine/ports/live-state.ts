@@ -7,12 +7,12 @@ import { mapSteps } from '../../machine/step-changes.js';
 import { KIND } from '../../machine/data/step-kinds.js';
 import type { StoredSaga } from './stored-saga.js';
 
-/** Attempts under these leases began after what was recorded last. */
+/** Attempts under these leases began after what was recorded last. One during which the clock was set back ends before it began. */
 export function lostLeasesOf({ lostLeases = [], updatedAt }: StoredSaga): LostLease[] {
-  return lostLeases.map((lease) => ({
-    ...lease,
-    from: Math.min(Math.max(lease.from, updatedAt), lease.until),
-  }));
+  return lostLeases.map(({ from, ...lease }) => {
+    const until = Math.max(from, lease.until);
+    return { ...lease, from: Math.min(Math.max(from, updatedAt), until), until };
+  });
 }
 
 /**

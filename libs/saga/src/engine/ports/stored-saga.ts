@@ -54,6 +54,11 @@ export interface Lease {
 export interface HeldLease {
   readonly id: string;
   readonly epoch: number;
+  /**
+   * The latest time that its holder has taken for the store's since it has the lease, in milliseconds since the epoch: it may have
+   * begun what was due by then. Where the store's clock is a second behind that, the lease counts as taken then.
+   */
+  readonly seen?: number;
   /** What is stored with it in place of the saga's reports. Undefined: they stay. */
   readonly reports?: string;
 }

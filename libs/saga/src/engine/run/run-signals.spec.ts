@@ -78,6 +78,16 @@ describe('what a saga was sent', () => {
     expect(called).toEqual(['undo reply']);
   });
 
+  it('is taken once the saga is back at its savepoint, if it came while it rolled back and in time', async () => {
+    const graph = graphOf(stepOf('pack', { savepoint: { attempts: 3 } }), reply('reply'));
+    const steps = stateWith({ pack: { ...PENDING, status: 'completed' }, reply: waiting('reply', 50) });
+    const state: SagaState = { ...steps, status: 'compensating', rollbackTo: 'pack' };
+    const ports = { ...portsTo([]), now: () => 600 };
+    const run = runOf({ ...SAGA, state, signals: [sent(1)] }, graph, () => 'taken', ports);
+    expect(await run.advance()).toEqual({ type: 'settled' });
+    expect(run.state.status).toBe('completed');
+  });
+
   it('is looked for before a wait expires, because the notification may have been lost', async () => {
     const state = stateWith({ reply: waiting('reply', 50) });
     const graph = graphOf(reply('reply'), stepOf('slow'));

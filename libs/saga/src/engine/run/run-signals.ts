@@ -1,5 +1,6 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import { awaitsReply, awaitsSignal, isInProgress, type SagaState } from '../../machine/saga-state.js';
+import type { SagaEvent } from '../../machine/saga-event.js';
 import { KIND, TIMED } from '../../machine/data/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/data/step-map.js';
 import { refusalIn } from '../operate/approvals.js';
@@ -24,18 +25,16 @@ export class RunSignals {
     this.keep(stored ?? []);
   }
 
-  /**
-   * Lets steps take what was sent for them; true: one has.
-   * @param withRefusals from which nothing follows before they are recorded
-   */
-  hear(run: RunRecord, { withRefusals = true } = {}): boolean {
-    const before = run.state;
-    const signals = withRefusals
-      ? this.kept
-      : this.kept.filter(({ name, payload }) => refusalIn(name, payload) === undefined);
-    const next = () => nextSignal(this.graph, run.state, signals, this.ports.now());
-    for (let event = next(); event; event = next()) run.apply(event);
-    return run.state !== before;
+  /** The next that was sent for a step of this state. */
+  next(state: SagaState, signals = this.kept): SagaEvent | undefined {
+    return nextSignal(this.graph, state, signals, this.ports.now());
+  }
+
+  /** Lets steps take what was sent for them, but refusals: nothing follows from these before they are recorded. */
+  hear(run: RunRecord): void {
+    const signals = this.kept.filter(({ name, payload }) => refusalIn(name, payload) === undefined);
+    for (let event = this.next(run.state, signals); event; event = this.next(run.state, signals))
+      run.apply(event);
   }
 
   /** Something may have come; true: something has. */

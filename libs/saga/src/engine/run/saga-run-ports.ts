@@ -18,6 +18,8 @@ import type { StoredSaga } from '../ports/stored-saga.js';
 export interface LeasedRun {
   readonly id: string;
   readonly epoch: number;
+  /** Monotonic time, not after the lease began. */
+  readonly heldSince: number;
   /** When the lease was last asked for, by the process's monotonic clock in ms. */
   leasedAt: number;
   /** The lease is another worker's. */

@@ -152,6 +152,19 @@ test('a run whose checkpoint is fenced off starts nothing more, and does not rep
   expect(called).toEqual(['pay']);
 });
 
+test('a saga that has lost too many workers is given back, though it is asked to pause or was woken', async () => {
+  for (const ask of [(run: SagaRun) => run.pause(), (run: SagaRun) => run.decideAgain()]) {
+    const written: Checkpoint[] = [];
+    const run = runOf(SAGA, sequenceOf(stepOf('pay')), () => 'paid', portsTo(written));
+    run.begin([{ type: 'taken-over', count: 4, bound: 3, now: 0 }]);
+    ask(run);
+    expect(await run.advance()).toEqual({ type: 'settled' });
+    expect(written.map(({ state, release }) => [state.status, release !== undefined])).toEqual([
+      ['stuck', true],
+    ]);
+  }
+});
+
 test('no step starts that a transaction is about to make unnecessary', async () => {
   const [saving, saved, staged, committed] = [gate(), gate(), gate(), gate()];
   const graph = graphOf(

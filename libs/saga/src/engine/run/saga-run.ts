@@ -60,6 +60,8 @@ export class SagaRun implements LeasedRun, AttemptHost {
   private readonly slots: RunSlots | undefined;
   /** Undefined: none of its steps has reported anything. */
   reported: RunReports | undefined;
+  /** Monotonic time of the request for the lease or for its last extension. Later if the extension was longer than usual. */
+  leasedAt: number;
   /** The lease is another worker's. */
   isFenced = false;
   /** The cancellation of the saga was requested. */
@@ -78,20 +80,20 @@ export class SagaRun implements LeasedRun, AttemptHost {
     private readonly graph: SagaGraph,
     invoke: Invoker,
     private readonly ports: SagaRunPorts,
-    /** Monotonic time of the request for the lease or for its last extension. Later if the extension was longer than usual. */
-    public leasedAt: number,
+    readonly heldSince: number,
   ) {
+    this.leasedAt = heldSince;
     this.inbox = new RunInbox(ports.clock);
     const { hasSubSagas, hasWaits, hasSlots } = relationsOf(graph);
     if (hasWaits) {
-      const asOf = ports.now() - (ports.clock.monotonic() - leasedAt);
+      const asOf = ports.now() - (ports.clock.monotonic() - heldSince);
       this.signals = new RunSignals(saga.id, graph, saga.signals, asOf, ports);
     }
     const { signals } = this;
     const now = signals ? () => signals.knownTime(this.state) : ports.now;
-    this.record = new RunRecord(graph, saga.state, now);
+    this.record = new RunRecord(graph, saga.state, now, signals && ((state) => signals.next(state)));
     if (hasSubSagas) this.children = new RunChildren(saga, invoke, ports);
-    this.checkpoints = new RunCheckpoints(saga, this.record, this.children, ports, leasedAt);
+    this.checkpoints = new RunCheckpoints(saga, this.record, this.children, ports, heldSince);
     if (saga.reports !== undefined) this.reported = new RunReports(saga.reports);
     this.attempts = new RunAttempts(this, this.inbox, this.children, invoke, ports);
     const contextOf = (action: Action) => this.attempts.contextFor(action);
@@ -114,7 +116,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
   /** Takes events that happened before this run, such as the loss of the worker before. */
   begin(events: readonly SagaEvent[]): void {
     // A worker that was lost may have been at what these have brought.
-    this.signals?.hear(this.record, { withRefusals: false });
+    this.signals?.hear(this.record);
     for (const event of events) this.apply(event);
     this.record.begin();
   }
@@ -197,10 +199,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
   /** What to do next, once everything has happened that follows without doing anything. */
   private decide(): ReturnType<RunRecord['decide']> {
     const before = this.state;
-    this.signals?.hear(this.record);
-    let decision = this.record.decide();
-    // What has begun to wait just now may find what came before.
-    while (this.signals?.hear(this.record)) decision = this.record.decide();
+    const decision = this.record.decide();
     if (this.state !== before) this.attempts.abortObsolete(this.graph, this.state);
     const paused = this.ports.pauses.of(this.saga.name);
     return paused ? (holdPaused(this.graph, decision, paused) as typeof decision) : decision;
@@ -208,8 +207,9 @@ export class SagaRun implements LeasedRun, AttemptHost {
 
   // Rest, or finish
 
-  /** No attempt is in progress, and none will start here. A state that settles the saga waits for none. */
+  /** No attempt is in progress, and none will start here. A state that settles the saga, or has settled it, waits for none. */
   private isOver(next: MachineDecision): boolean {
+    if (isSettled(this.state.status)) return true;
     // What a checkpoint frees may be what another of its own items waits for.
     if (this.record.hasNews && this.slots?.waitsForItself(this.state)) return false;
     if (next.settle !== undefined) return true;

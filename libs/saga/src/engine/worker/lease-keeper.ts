@@ -87,10 +87,10 @@ export class LeaseKeeper {
     const reporting: LeasedRun[] = [];
     const sent = runs.map((run): HeldLease => {
       const { id, epoch, reported } = run;
+      const seen = this.ports.storeClock.latestSince(run.heldSince);
       const reports = reported?.take();
-      if (reports === undefined) return { id, epoch };
-      reporting.push(run);
-      return { id, epoch, reports };
+      if (reports !== undefined) reporting.push(run);
+      return { id, epoch, seen, reports };
     });
     try {
       const recovered = this.ports.recovery?.ready();

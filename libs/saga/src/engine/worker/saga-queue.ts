@@ -15,9 +15,9 @@ export class QueuedSaga implements LeasedRun {
   constructor(
     public saga: StoredSaga,
     /** Monotonic time, not after its lease began: what `saga` holds is as of then. */
-    readonly readAt: number,
+    readonly heldSince: number,
   ) {
-    this.leasedAt = readAt;
+    this.leasedAt = heldSince;
   }
 
   get id(): string {

@@ -285,11 +285,11 @@ export class Worker implements ClaimingWorker {
     if (this.state === 'running') this.slotsAreTaken();
   }
 
-  private begin({ saga, readAt, leasedAt, isAsked }: QueuedSaga): void {
+  private begin({ saga, heldSince, leasedAt, isAsked }: QueuedSaga): void {
     const bound = this.ports.bindings.of(saga)!;
     const now = this.ports.storeClock.now();
     if (isUntouched(saga)) this.ports.observers.started(saga, now);
-    const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts, readAt);
+    const run = new SagaRun(saga, bound.graph, bound.invoke, this.runPorts, heldSince);
     run.leasedAt = leasedAt;
     run.begin(eventsBefore(saga, bound.graph, this.options.maxTakeovers, now));
     stopUnlessFit(run, bound, now);

@@ -234,7 +234,7 @@ export const convertCheckpointFields = record<Checkpoint>({
 const reports: Convert<string, { readonly id: string }> = (text, by, _, { id }) =>
   by.json(text, reportOf, id);
 
-export const convertLease = record<HeldLease>({ id: OPEN, epoch: OPEN, reports });
+export const convertLease = record<HeldLease>({ id: OPEN, epoch: OPEN, seen: OPEN, reports });
 
 /** Columns of JSON text or of text that a codec encodes as a whole, by their names in the entities of TypeORM. */
 export const WHOLE_COLUMNS = {

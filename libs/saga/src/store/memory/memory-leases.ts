@@ -2,6 +2,7 @@ import type { RenewResult } from '../../engine/ports/saga-store.js';
 import type { HeldLease, Lease, StoredSaga } from '../../engine/ports/stored-saga.js';
 import { isInProgress, type LostLease } from '../../machine/saga-state.js';
 import { startTimeOf } from '../../machine/turn.js';
+import { NOTICED_MS } from '../../shared/store-clock.js';
 import type { MemoryRow } from './memory-row.js';
 
 /** Losses kept of a saga of which nothing is recorded in between. */
@@ -37,7 +38,7 @@ export function renewLeases(
   const lost: string[] = [];
   const cancelled: { id: string; reason?: string }[] = [];
   const paused: string[] = [];
-  for (const { id, epoch, reports } of leases) {
+  for (const { id, epoch, seen = 0, reports } of leases) {
     const row = rows.get(id);
     if (row?.saga.epoch !== epoch || row.saga.lockedBy !== lease.worker) {
       lost.push(id);
@@ -45,6 +46,7 @@ export function renewLeases(
     }
     const { saga } = row;
     if (isInProgress(saga.state.status)) saga.dueAt = now + lease.duration;
+    if (seen > now + NOTICED_MS) saga.leasedAt = Math.max(saga.leasedAt ?? 0, seen);
     if (reports !== undefined) saga.reports = reports;
     if (saga.cancelRequested) cancelled.push({ id, reason: saga.cancelRequested.reason });
     if (saga.pauseRequested) paused.push(id);

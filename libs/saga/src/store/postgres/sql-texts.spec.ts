@@ -65,8 +65,9 @@ const EXPECTED_TYPES: Record<StatementName, string> = {
   putBack:
     'epoch integer, worker text, lease double precision, startedAt double precision, parentId uuid, parentStep text, lastSignal integer, startsAt double precision, id uuid',
   putBackTime: 'updatedAt double precision, id uuid',
-  renew: 'ids uuid[], epochs integer[], worker text, lease double precision',
-  report: 'ids uuid[], epochs integer[], reports text[], worker text, lease double precision',
+  renew: 'ids uuid[], epochs integer[], seen double precision[], worker text, lease double precision',
+  report:
+    'ids uuid[], epochs integer[], seen double precision[], reports text[], worker text, lease double precision',
   requestCancel: 'reason text, id uuid',
   requestPause: 'id uuid',
   reserve:

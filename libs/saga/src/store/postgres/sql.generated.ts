@@ -2707,18 +2707,20 @@ CROSS JOIN LATERAL (SELECT * FROM saga.instance h
   }),
   renew: sqlStatement({
     folder: 'claim',
-    parameters: ['ids', 'epochs', 'worker', 'lease'],
+    parameters: ['ids', 'epochs', 'seen', 'worker', 'lease'],
     values: [] as never[],
     text: `WITH w AS (
-  SELECT * FROM unnest((SELECT $1::uuid[]), (SELECT $2::int[])) AS w(id, epoch)
+  SELECT * FROM unnest((SELECT $1::uuid[]), (SELECT $2::int[]), (SELECT $3::float8[])) AS w(id, epoch, seen)
 ), held AS MATERIALIZED (
-  SELECT i.id FROM w JOIN saga.instance i ON i.id = w.id AND i.epoch = w.epoch AND i.locked_by = $3::text
+  SELECT i.id, w.seen FROM w JOIN saga.instance i ON i.id = w.id AND i.epoch = w.epoch AND i.locked_by = $4::text
   ORDER BY i.id FOR NO KEY UPDATE OF i
 ), renewed AS (
   UPDATE saga.instance i SET
-    due_at = now() + $4::float8 * interval '1 millisecond',
-    rank_at = now() + $4::float8 * interval '1 millisecond'
-  WHERE i.id = ANY((SELECT array_agg(held.id) FROM held)::uuid[])
+    due_at = now() + $5::float8 * interval '1 millisecond',
+    rank_at = now() + $5::float8 * interval '1 millisecond',
+    leased_at = CASE WHEN to_timestamp(h.seen / 1000) > now() + interval '1 second'
+      THEN greatest(i.leased_at, to_timestamp(h.seen / 1000)) ELSE i.leased_at END
+  FROM held h WHERE i.id = h.id
 RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested
 )
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
@@ -2726,17 +2728,20 @@ FROM (SELECT 1) one LEFT JOIN renewed r ON true` as string,
   }),
   report: sqlStatement({
     folder: 'claim',
-    parameters: ['ids', 'epochs', 'reports', 'worker', 'lease'],
+    parameters: ['ids', 'epochs', 'seen', 'reports', 'worker', 'lease'],
     values: [] as never[],
     text: `WITH w AS (
-  SELECT * FROM unnest((SELECT $1::uuid[]), (SELECT $2::int[]), (SELECT $3::text[])) AS w(id, epoch, reports)
+  SELECT * FROM unnest((SELECT $1::uuid[]), (SELECT $2::int[]), (SELECT $3::float8[]), (SELECT $4::text[]))
+    AS w(id, epoch, seen, reports)
 ), held AS MATERIALIZED (
-  SELECT i.id, w.reports FROM w JOIN saga.instance i ON i.id = w.id AND i.epoch = w.epoch AND i.locked_by = $4::text
+  SELECT i.id, w.seen, w.reports FROM w JOIN saga.instance i ON i.id = w.id AND i.epoch = w.epoch AND i.locked_by = $5::text
   ORDER BY i.id FOR NO KEY UPDATE OF i
 ), renewed AS (
   UPDATE saga.instance i SET
-    due_at = now() + $5::float8 * interval '1 millisecond',
-    rank_at = now() + $5::float8 * interval '1 millisecond',
+    due_at = now() + $6::float8 * interval '1 millisecond',
+    rank_at = now() + $6::float8 * interval '1 millisecond',
+    leased_at = CASE WHEN to_timestamp(h.seen / 1000) > now() + interval '1 second'
+      THEN greatest(i.leased_at, to_timestamp(h.seen / 1000)) ELSE i.leased_at END,
     reports = coalesce(h.reports::json, i.reports)
   FROM held h WHERE i.id = h.id
 RETURNING i.id, i.cancel_requested_at IS NOT NULL AS cancel_requested, i.cancel_reason, i.pause_requested

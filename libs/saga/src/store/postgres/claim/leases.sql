@@ -49,6 +49,13 @@ i.id = w.id AND i.epoch = w.epoch AND i.locked_by = :worker::text
 SELECT (extract(epoch FROM now()) * 1000)::float8 AS now, r.id, r.cancel_requested, r.cancel_reason, r.pause_requested
 FROM (SELECT 1) one LEFT JOIN renewed r ON true
 
+-- fragment: EXTENDED(seen)
+-- seen: until when, by the clock as it was, the holder has begun what was due (ms), or null. It counts if the clock was set back since.
+due_at = now() + :lease::float8 * interval '1 millisecond',
+    rank_at = now() + :lease::float8 * interval '1 millisecond',
+    leased_at = CASE WHEN to_timestamp(:seen / 1000) > now() + interval '1 second'
+      THEN greatest(i.leased_at, to_timestamp(:seen / 1000)) ELSE i.leased_at END
+
 -- name: renew
 -- Extends leases, all of a worker's in one statement, and brings back what was asked of the sagas meanwhile.
 -- Rows are locked in the order of their ids, as checkpoints lock them, so that the two never deadlock: a small table is
@@ -56,28 +63,27 @@ FROM (SELECT 1) one LEFT JOIN renewed r ON true
 -- Plan: nested loops into instance_pkey; hiding the array in a subquery keeps the planner from expecting many rows, and so from a
 -- hash join with the whole table.
 WITH w AS (
-  SELECT * FROM unnest((SELECT :ids::uuid[]), (SELECT :epochs::int[])) AS w(id, epoch)
+  SELECT * FROM unnest((SELECT :ids::uuid[]), (SELECT :epochs::int[]), (SELECT :seen::float8[])) AS w(id, epoch, seen)
 ), held AS MATERIALIZED (
-  SELECT i.id FROM w JOIN saga.instance i ON :IS_HELD
+  SELECT i.id, w.seen FROM w JOIN saga.instance i ON :IS_HELD
   ORDER BY i.id FOR NO KEY UPDATE OF i
 ), renewed AS (
   UPDATE saga.instance i SET
-    due_at = now() + :lease::float8 * interval '1 millisecond',
-    rank_at = now() + :lease::float8 * interval '1 millisecond'
-  WHERE i.id = ANY((SELECT array_agg(held.id) FROM held)::uuid[])
+    :EXTENDED(h.seen)
+  FROM held h WHERE i.id = h.id
 :RENEWED;
 
 -- name: report
 -- Renews leases, and stores what the steps in progress report. reports: of each saga, or null: they stay.
 WITH w AS (
-  SELECT * FROM unnest((SELECT :ids::uuid[]), (SELECT :epochs::int[]), (SELECT :reports::text[])) AS w(id, epoch, reports)
+  SELECT * FROM unnest((SELECT :ids::uuid[]), (SELECT :epochs::int[]), (SELECT :seen::float8[]), (SELECT :reports::text[]))
+    AS w(id, epoch, seen, reports)
 ), held AS MATERIALIZED (
-  SELECT i.id, w.reports FROM w JOIN saga.instance i ON :IS_HELD
+  SELECT i.id, w.seen, w.reports FROM w JOIN saga.instance i ON :IS_HELD
   ORDER BY i.id FOR NO KEY UPDATE OF i
 ), renewed AS (
   UPDATE saga.instance i SET
-    due_at = now() + :lease::float8 * interval '1 millisecond',
-    rank_at = now() + :lease::float8 * interval '1 millisecond',
+    :EXTENDED(h.seen),
     reports = coalesce(h.reports::json, i.reports)
   FROM held h WHERE i.id = h.id
 :RENEWED;

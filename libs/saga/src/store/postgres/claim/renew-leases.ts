@@ -22,8 +22,8 @@ export async function renewLeases(
 ): Promise<RenewResult> {
   const ordered = inLockOrder(leases);
   const hasReports = leases.some(({ reports }) => reports !== undefined);
-  const [ids, epochs, reports] = fieldArrays(ordered, 'id', 'epoch', 'reports');
-  const held = { ids, epochs, worker: lease.worker, lease: lease.duration };
+  const [ids, epochs, seen, reports] = fieldArrays(ordered, 'id', 'epoch', 'seen', 'reports');
+  const held = { ids, epochs, worker: lease.worker, lease: lease.duration, seen };
   const rows = await query<RenewedRow>(...(hasReports ? sql.report({ ...held, reports }) : sql.renew(held)));
   const kept = new Set(rows.map((row) => row.id));
   return {
