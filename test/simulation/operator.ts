@@ -5,13 +5,13 @@ import {
   pauseEdit,
   requestCancelEdit,
   resolveEdit,
+  resolvesCompensation,
   resumeEdit,
   retryEdit,
   undoEdit,
 } from '../../libs/saga/src/engine/operate/operator-edits.js';
 import type { Edit } from '../../libs/saga/src/engine/ports/saga-store.js';
 import type { StoredSaga } from '../../libs/saga/src/engine/ports/stored-saga.js';
-import { needsOperator } from '../../libs/saga/src/machine/saga-state.js';
 import { awaitedBy } from '../../libs/saga/src/machine/sub-sagas.js';
 import type { SagaGraph } from '../../libs/saga/src/definition/graph/saga-graph.js';
 import type { SagaEngine } from '../../libs/saga/src/engine/saga-engine.js';
@@ -57,9 +57,9 @@ export class Operator {
       const steps = permanentlyFailed(saga, graph);
       const step = steps[pick % steps.length] ?? 'none';
       if (kind === 'retry one') return retryEdit(saga, graph, now, { step });
-      const failed = needsOperator(saga.state.status) ? step : 'none';
-      const edit = resolveEdit(saga, graph, now, { step: failed, result: '"manual"' });
-      this.doManually(saga, step, saga.state.heldPhase === 'compensating');
+      const isUndone = resolvesCompensation(saga, step);
+      const edit = resolveEdit(saga, graph, now, { step, ...(!isUndone && { result: '"manual"' }) });
+      this.doManually(saga, step, isUndone);
       return edit;
     };
   }
@@ -68,7 +68,7 @@ export class Operator {
   private doManually({ id, state }: StoredSaga, key: string, isUndone: boolean): void {
     const { round } = state.steps.get(key) ?? { round: 1 };
     const effect = this.participants.effect(effectKey(id, key, round));
-    if (isUndone || state.steps.get(key)?.pruned) effect.isUndone = true;
+    if (isUndone) effect.isUndone = true;
     else effect.value ??= 'manual';
   }
 
