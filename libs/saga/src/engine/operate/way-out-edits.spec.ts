@@ -134,3 +134,11 @@ describe('a fan-out that has no items yet', () => {
     ]);
   });
 });
+
+test('a fan-out is not resolved or abandoned as a whole: the error names its items', () => {
+  const each = graphOf(stepOf('ship', { forEach: () => [1, 2] }));
+  const saga = sagaWith({ ship: { status: 'running', items: ['1', '2'] } });
+  expect(() => resolveOpenEdit(saga, each, 0, { step: 'ship' })).toThrow(
+    /its items are resolved one by one. It could be: ship\[0\], ship\[1\]/,
+  );
+});

@@ -222,9 +222,10 @@ function notInProgress(
   saga: StoredSaga,
   keys: readonly string[],
 ): SagaStateError {
-  const { status } = stepState(saga.state, step);
+  const { status, items } = stepState(saga.state, step);
   const lacks =
     call === 'abandoned' ? 'no attempt of it is in progress' : 'it is neither in progress nor waiting';
   const couldBe = [...new Set(keys)].join(', ') || 'no step';
-  return refusedStep(call, step, saga, `it is ${status}, and ${lacks}. It could be: ${couldBe}`);
+  const why = items ? `its items are ${call} one by one` : `it is ${status}, and ${lacks}`;
+  return refusedStep(call, step, saga, `${why}. It could be: ${couldBe}`);
 }
