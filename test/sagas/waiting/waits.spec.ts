@@ -91,14 +91,23 @@ describe('A wait with a timeout', () => {
   });
 
   test('is won by a signal that came before anybody looked', async () => {
-    const { sagas } = await apps.start({ sagas: [PatientSaga], options: { worker: false } });
-    const saga = await sagas.start(PatientSaga, undefined);
-    const first = await apps.start({ sagas: [PatientSaga] });
+    @Saga({ name: 'unhurried' })
+    class UnhurriedSaga {
+      @WaitFor({ signal: 'reply', timeout: '1h' }) reply() {}
+    }
+    const { sagas } = await apps.start({ sagas: [UnhurriedSaga], options: { worker: false } });
+    const saga = await sagas.start(UnhurriedSaga, undefined);
+    const first = await apps.start({ sagas: [UnhurriedSaga] });
     await waits(apps, saga.id);
     await first.close();
     await sagas.signal(saga.id, 'reply');
+    // The hour ends a millisecond after that.
+    await apps.sql(
+      `UPDATE saga.step SET progress = jsonb_set(progress::jsonb, '{wait,until}', to_jsonb(
+         (SELECT extract(epoch FROM sent_at) * 1000 + 1 FROM saga.signal))) WHERE name = 'reply'`,
+    );
     await until(isOver);
-    await apps.start({ sagas: [PatientSaga] });
+    await apps.start({ sagas: [UnhurriedSaga] });
     expect((await sagas.wait(saga.id)).status).toBe('completed');
   });
 
