@@ -1,4 +1,4 @@
-import { describeWaits } from '../sagas/waits/each-wait.contract.js';
+import { describeWaits } from '../sagas/each-wait/each-wait.contract.js';
 import { restateProgram } from '../../libs/demo-support/src/restate/restate-server.js';
 import { restateSubject } from './restate-subject.js';
 

@@ -232,7 +232,7 @@ interface WaitRow {
 
 /**
  * The kinds of wait: in this order a saga is asked what it waits for. A kind that is added needs its fields in WaitingFor, a
- * row here, a sentence in SENTENCES, and a scene in the test that tries each operation on each wait (test/sagas/waits).
+ * row here, a sentence in SENTENCES, and a scene in the test that tries each operation on each wait (test/sagas/each-wait).
  */
 export const WAITS = {
   'paused saga': {
