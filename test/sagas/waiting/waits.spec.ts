@@ -111,17 +111,26 @@ describe('A wait with a timeout', () => {
     expect((await sagas.wait(saga.id)).status).toBe('completed');
   });
 
-  test('is not won by a signal that came after it, though no worker has looked since', async () => {
-    const { sagas } = await apps.start({ sagas: [PatientSaga], options: { worker: false } });
-    const saga = await sagas.start(PatientSaga, undefined);
-    const first = await apps.start({ sagas: [PatientSaga] });
-    await waits(apps, saga.id);
-    await first.close();
-    await until(isOver);
-    await sagas.signal(saga.id, 'reply');
-    await apps.start({ sagas: [PatientSaga] });
-    expect(await sagas.wait(saga.id)).toMatchObject({ status: 'compensated', failure: { kind: 'timeout' } });
-  });
+  test.each(['by itself', 'in a transaction that began before'])(
+    'is not won by a signal that came after it, %s, though no worker has looked since',
+    async (how) => {
+      const { sagas, dataSource } = await apps.start({ sagas: [PatientSaga], options: { worker: false } });
+      let id = '';
+      await dataSource.transaction(async (manager) => {
+        await manager.query('SELECT now()');
+        const saga = await sagas.start(PatientSaga, undefined);
+        const first = await apps.start({ sagas: [PatientSaga] });
+        await waits(apps, saga.id);
+        await first.close();
+        await until(isOver);
+        const options = how === 'by itself' ? {} : { transaction: manager };
+        await sagas.signal(saga.id, 'reply', undefined, options);
+        id = saga.id;
+      });
+      await apps.start({ sagas: [PatientSaga] });
+      expect(await sagas.wait(id)).toMatchObject({ status: 'compensated', failure: { kind: 'timeout' } });
+    },
+  );
 });
 
 /** The time of the step 'reply' has passed. */

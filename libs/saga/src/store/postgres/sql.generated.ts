@@ -1457,8 +1457,8 @@ BEGIN
       outcome := 'ended';
     ELSE
       outcome := 'kept';
-      INSERT INTO saga.signal (saga_id, number, name, message_id, payload)
-      VALUES (given.id, sent_to.signals + 1, given.signal, given.message_id, given.payload);
+      INSERT INTO saga.signal (saga_id, number, name, message_id, payload, sent_at)
+      VALUES (given.id, sent_to.signals + 1, given.signal, given.message_id, given.payload, clock_timestamp());
       UPDATE saga.instance i SET
         signals = i.signals + 1,
         woken = i.woken OR sent_to.locked_by IS NOT NULL,
