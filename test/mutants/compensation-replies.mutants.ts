@@ -12,8 +12,8 @@ export const COMPENSATION_REPLY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'compensate what comes before a compensation that is not confirmed',
-    find: 'else plan.rest(until);\n  return false;',
-    replace: 'else plan.rest(until);\n  return true;',
+    find: 'else plan.rest(step.wait!.until);\n  return false;',
+    replace: 'else plan.rest(step.wait!.until);\n  return true;',
     killers,
   },
   {
@@ -24,8 +24,8 @@ export const COMPENSATION_REPLY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'wait for ever for the reply to a compensation',
-    find: "if (until !== undefined && until <= plan.now) plan.add('miss-reply', node, step);",
-    replace: "if (until !== undefined && until < 0) plan.add('miss-reply', node, step);",
+    find: "if (isWaitOver(step, plan.now)) plan.add('miss-reply', node, step);",
+    replace: "if (isWaitOver(step, -1)) plan.add('miss-reply', node, step);",
     killers,
   },
   {

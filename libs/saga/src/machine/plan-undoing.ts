@@ -4,6 +4,7 @@ import { isLostAttempt, mayNeedUndo, needsUndo } from './predicates.js';
 import { awaitsChild, awaitsReply, type SagaState, type StepState, stepState } from './saga-state.js';
 import { KIND } from './data/step-kinds.js';
 import { itemsOf } from './data/step-map.js';
+import { isWaitOver } from './waits.js';
 
 /**
  * Undoes in reverse: a step only once everything that depends on it, directly or through others, is clear
@@ -88,9 +89,8 @@ function undo(plan: Plan, node: StepNode, step: StepState, index?: number): bool
 
 /** What was asked for is not done before the participant says so. */
 function planReply(plan: Plan, node: StepNode, step: StepState): boolean {
-  const { until } = step.wait!;
-  if (until !== undefined && until <= plan.now) plan.add('miss-reply', node, step);
-  else plan.rest(until);
+  if (isWaitOver(step, plan.now)) plan.add('miss-reply', node, step);
+  else plan.rest(step.wait!.until);
   return false;
 }
 

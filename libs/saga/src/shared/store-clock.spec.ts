@@ -14,6 +14,17 @@ function scene() {
   return { time, clock: new StoreClock(clock) };
 }
 
+/** The answer to a question that was sent at this time shows a clock set back by an hour. One that was sent at 900, and executed before that, comes later. */
+function overtaken(sentAt: number) {
+  const { time, clock } = scene();
+  clock.observe(10_000_000, 0);
+  time.monotonic = 1_000;
+  clock.observe(6_401_000, sentAt);
+  time.monotonic = 1_050;
+  clock.observe(10_000_920, 900);
+  return clock;
+}
+
 describe("a process's estimate of the database's time", () => {
   test('is the local time of the process before the first answer', () => {
     expect(scene().clock.now()).toBe(WALL);
@@ -64,27 +75,15 @@ describe("a process's estimate of the database's time", () => {
   );
 
   test('does not go forward again after an answer that the clock gave before it was set back, and that arrives later', () => {
-    const { time, clock } = scene();
-    clock.observe(10_000_000, 0);
-    time.monotonic = 1_000;
-    // Sent at 950, after the clock was set back by an hour.
-    clock.observe(6_401_000, 950);
-    time.monotonic = 1_050;
-    // Sent at 900, and answered before.
-    clock.observe(10_000_920, 900);
+    // Sent after the clock was set back.
+    const clock = overtaken(950);
     expect(clock.now()).toBe(6_401_050);
     expect(clock.setBacks).toBe(1);
   });
 
   test('does not go forward again after an answer that was asked for later, and given before it was set back', () => {
-    const { time, clock } = scene();
-    clock.observe(10_000_000, 0);
-    time.monotonic = 1_000;
-    // Sent at 850, and executed after the clock was set back by an hour.
-    clock.observe(6_401_000, 850);
-    time.monotonic = 1_050;
-    // Sent at 900, and executed before.
-    clock.observe(10_000_920, 900);
+    // Sent before the clock was set back, and executed after it.
+    const clock = overtaken(850);
     expect(clock.now()).toBe(6_401_050);
     // Sent once that was known: the clock has been set right.
     clock.observe(10_001_050, 1_010);
