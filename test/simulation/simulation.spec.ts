@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectGarbage } from '../support/collect-garbage.js';
 import { describeFailure, describeViolations } from './describe-failure.js';
 import { PROMISES } from './promises.js';
 import { FAMILIES } from './families.js';
@@ -183,8 +182,6 @@ describe('a scenario', () => {
   });
 
   test('leaves nothing in memory once it is over, whichever processes were killed in it', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
     const play = async (seed: number) => {
       const scenario = scenarioOf(seed);
       await simulate(scenario);
@@ -193,7 +190,7 @@ describe('a scenario', () => {
     const played = [await play(7), await play(8), await play(9)];
     // A killed process may wait for its turn to work on large payloads, which takes up to four turns of the event loop.
     for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    collect();
+    collectGarbage();
     expect(played.filter((scenario) => scenario.deref() !== undefined)).toEqual([]);
   });
 
