@@ -255,14 +255,14 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let the slowest answer set the clock',
-    find: '} else if (sentAt < this.lowered || (offset !== undefined && offset >= least)) return;',
-    replace: '} else if (sentAt < this.lowered) return;',
+    find: '} else if (sentAt >= this.lowered && !(offset! >= least))',
+    replace: '} else if (sentAt >= this.lowered)',
     killers: [specs('store-clock')],
   },
   {
     name: 'believe an answer that a clock gave before it was set back',
-    find: '} else if (sentAt < this.lowered ||',
-    replace: '} else if (sentAt < this.lowered - 3_600_000 ||',
+    find: '} else if (sentAt >= this.lowered &&',
+    replace: '} else if (sentAt >= this.lowered - 3_600_000 &&',
     killers: [specs('store-clock')],
   },
   {
@@ -291,8 +291,14 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep the time of a clock that was set back',
-    find: 'return;\n    this.offset = least;',
-    replace: 'return;\n    this.offset = Math.max(offset ?? least, least);',
+    find: 'if (offset - most <= NOTICED_MS) this.offset = most;',
+    replace: 'if (offset - most <= NOTICED_MS) this.offset = offset;',
+    killers: [specs('store-clock')],
+  },
+  {
+    name: 'set a clock that drifts back by as long as an answer was on its way',
+    find: 'if (offset - most <= NOTICED_MS) this.offset = most;',
+    replace: 'if (offset - most <= NOTICED_MS) this.offset = least;',
     killers: [specs('store-clock')],
   },
   {

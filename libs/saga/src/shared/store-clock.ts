@@ -34,13 +34,15 @@ export class StoreClock {
     const { offset } = this;
     if (offset !== undefined && offset > most) {
       this.lowered = this.answeredAt;
-      if (offset - most > NOTICED_MS) {
+      // It drifts, or was corrected: it is behind by this, however late the answer arrives.
+      if (offset - most <= NOTICED_MS) this.offset = most;
+      else {
         this.setBacks += 1;
         this.setBackAt = this.answeredAt;
         this.before = Math.max(this.before, this.now());
+        this.offset = least;
       }
-    } else if (sentAt < this.lowered || (offset !== undefined && offset >= least)) return;
-    this.offset = least;
+    } else if (sentAt >= this.lowered && !(offset! >= least)) this.offset = least;
   }
 
   /** Milliseconds since the epoch. Before the first answer, the time of this machine. */
