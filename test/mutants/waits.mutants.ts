@@ -98,7 +98,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take over without knowing what had come',
-    find: 'this.signals?.hear(this.record);',
+    find: 'this.signals?.give(this.record);',
     replace: '',
     killers: engine,
   },
@@ -110,9 +110,9 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let the time of a wait pass before it is asked what came while the saga rolled back',
-    find: 'for (let heard = hear?.(state); heard; heard = hear?.(state)) {',
+    find: 'for (let signal = signalFor?.(state); signal; signal = signalFor?.(state)) {',
     replace:
-      'for (let heard = events.length > 0 ? undefined : hear?.(state); heard; heard = hear?.(state)) {',
+      'for (let signal = events.length > 0 ? undefined : signalFor?.(state); signal; signal = signalFor?.(state)) {',
     killers: engine,
   },
   {
@@ -123,7 +123,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let time pass before an operator’s retry has received pending signals',
-    find: 'follow(graph, evolved, now, heardBy(graph, saga, now))',
+    find: 'follow(graph, evolved, now, signalsOf(graph, saga, now))',
     replace: 'follow(graph, evolved, now)',
     killers: engine,
   },

@@ -16,19 +16,19 @@ export interface Followed {
 const RESUMED: SagaEvent = { type: 'resumed' };
 
 /** What a step of this state has been sent. Undefined: nothing. */
-export type Hear = (state: SagaState) => SagaEvent | undefined;
+export type SignalFor = (state: SagaState) => SagaEvent | undefined;
 
 /**
  * Lets delays and waits begin, times pass, and a saga that is back at its savepoint go forward again. What steps have been sent is
  * theirs before their time passes.
  */
-export function follow(graph: SagaGraph, given: SagaState, now: number, hear?: Hear): Followed {
+export function follow(graph: SagaGraph, given: SagaState, now: number, signalFor?: SignalFor): Followed {
   const events: SagaEvent[] = [];
   let state = given;
   for (;;) {
-    for (let heard = hear?.(state); heard; heard = hear?.(state)) {
-      state = evolve(graph, state, heard);
-      events.push(heard);
+    for (let signal = signalFor?.(state); signal; signal = signalFor?.(state)) {
+      state = evolve(graph, state, signal);
+      events.push(signal);
     }
     const decision = decide(graph, state, now);
     const { settle, events: next = settle === 'resumed' ? [RESUMED] : [] } = decision;

@@ -28,7 +28,7 @@ export interface StoppedSaga {
  */
 export function logAttention(stopped: StoppedSaga, showsMessages: boolean, log: EngineLog): void {
   const { saga, state, graph } = stopped;
-  const steps = [...new Set(permanentlyFailed({ state }, graph))];
+  const steps = permanentlyFailed({ state }, graph);
   const cause = latestError(state, steps);
   const shows = showsMessages && graph !== undefined;
   const why = cause && (shows ? `${nameOf(cause)}: ${messageOf(cause, stopped)}` : nameOf(cause));

@@ -4,7 +4,7 @@ import { handlerOf } from '../../definition/options/handler-name.js';
 import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { SagaStateError } from '../../errors.js';
 import { rescheduleable } from '../../machine/reschedule.js';
-import { isInProgress, isTerminal, needsOperator, type SagaState } from '../../machine/saga-state.js';
+import { isInProgress, isTerminal, type SagaState } from '../../machine/saga-state.js';
 import { KIND, TIMED } from '../../machine/data/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/data/step-map.js';
 import { CALL_NAMES, type CallName, type DecisionCall, type ChangingCall } from '../ports/call-table.js';
@@ -87,7 +87,7 @@ export const CALL_RULES: Readonly<Record<ChangingCall, CallRule>> = {
     edit: (saga, graph, now, call) => resolveEdit(saga, graph, now, { ...call, step: call.step! }),
     steps: ({ saga, graph, live, busy }) => {
       const open = graph && isInProgress(saga.state.status) ? [...busy, ...resolvable(graph, live)] : [];
-      return unique([...failedSteps(saga, graph), ...open]).filter(
+      return unique([...permanentlyFailed(saga, graph), ...open]).filter(
         (key) => resolvesCompensation(saga, key) || mayBeMarked(saga, graph, key),
       );
     },
@@ -132,7 +132,7 @@ function allowed(kind: CallName, look: Look): AllowedCall[] {
     return steps.length > 0 ? [{ kind, steps }] : [];
   }
   if (!isAccepted(() => rule.edit(saga, graph, now, ANY_CALL))) return [];
-  const failed = kind === 'retry' ? failedSteps(saga, graph) : [];
+  const failed = kind === 'retry' ? permanentlyFailed(saga, graph) : [];
   return [{ kind, ...(failed.length > 0 && { steps: failed }) }];
 }
 
@@ -173,11 +173,6 @@ function abandonedError({ by = 'an operator', reason }: OperatorCall): Serialize
     code: 'SAGA_ATTEMPT_ABANDONED',
     message: `The attempt was abandoned by ${by}${reason ? `: ${reason}` : ''}`,
   };
-}
-
-function failedSteps(saga: StoredSaga, graph: SagaGraph | undefined): string[] {
-  const { status } = saga.state;
-  return needsOperator(status) || isInProgress(status) ? unique(permanentlyFailed(saga, graph)) : [];
 }
 
 function signalsOf(graph: SagaGraph | undefined): string[] {

@@ -8,7 +8,7 @@ import { refusalIn } from './approvals.js';
 import { decide } from '../../machine/decide.js';
 import { describeStep } from '../../machine/describe-step.js';
 import { evolve } from '../../machine/evolve.js';
-import { follow, type Followed, type Hear } from '../../machine/follow.js';
+import { follow, type Followed, type SignalFor } from '../../machine/follow.js';
 import { KIND } from '../../machine/data/step-kinds.js';
 import { ownStepsOfKinds } from '../../machine/data/step-map.js';
 import { graphUnknownHere } from '../ports/handler-calls.js';
@@ -44,7 +44,7 @@ export function edited(
   checkApprovals(saga, graph, evolved);
   const { status } = evolved;
   if (!graph) return { state: evolved, step: '', due: status !== 'paused' && dueAfterEdit(evolved, now) };
-  const followed = follow(graph, evolved, now, heardBy(graph, saga, now));
+  const followed = follow(graph, evolved, now, signalsOf(graph, saga, now));
   const { state, decision } = hasBegun(saga) ? followed : ended(graph, followed, now);
   if (state.status === 'paused') {
     // Where it would go on.
@@ -107,13 +107,13 @@ export function withPendingSignals(
   saga: StoredSaga,
   now: number,
 ): SagaState {
-  const hear = heardBy(graph, saga, now);
+  const signalFor = signalsOf(graph, saga, now);
   let state = given;
-  for (let event = hear(state); event; event = hear(state)) state = evolve(graph, state, event);
+  for (let event = signalFor(state); event; event = signalFor(state)) state = evolve(graph, state, event);
   return state;
 }
 
-function heardBy(graph: SagaGraph, { signals = [] }: StoredSaga, now: number): Hear {
+function signalsOf(graph: SagaGraph, { signals = [] }: StoredSaga, now: number): SignalFor {
   return (state) => nextSignal(graph, state, signals, now);
 }
 

@@ -153,7 +153,7 @@ export const retryEdit: OperatorEdit<{ step?: string; input?: string }> = (
 ) => {
   const { status } = saga.state;
   const goesOn = isInProgress(status);
-  const failed = needsOperator(status) || goesOn ? permanentlyFailed(saga, graph) : [];
+  const failed = permanentlyFailed(saga, graph);
   if (!needsOperator(status) && failed.length === 0) throw refusedCall('retried', saga);
   if (step !== undefined && !failed.includes(step)) throw notFailed('retried', step, saga, failed);
   if (goesOn) {
@@ -216,6 +216,7 @@ export function permanentlyFailed(
   graph: SagaGraph | undefined,
 ): string[] {
   const goesOn = isInProgress(state.status);
+  if (!goesOn && !needsOperator(state.status)) return [];
   const resumed = goesOn ? undefined : (state.heldPhase ?? 'running');
   const failed = [...stepsOfKinds(state.steps, FAILED | KIND.compensationFailed)]
     .filter(([key, step]) => {
@@ -225,7 +226,8 @@ export function permanentlyFailed(
     .map(([key]) => key);
   if (failed.length > 0 || !graph || !resumed) return failed;
   // It lost its workers: what it would go on with.
-  return decide(graph, { ...state, status: resumed }, Infinity).actions.map(({ key }) => key);
+  const { actions } = decide(graph, { ...state, status: resumed }, Infinity);
+  return [...new Set(actions.map(({ key }) => key))];
 }
 
 /** For a fan-out its items count, unless it failed before it had any. */
@@ -235,7 +237,7 @@ function isFailed({ status, items }: StepState): boolean {
 
 function notFailed(call: string, step: string, saga: StoredSaga, steps: string[]): SagaStateError {
   const { status } = stepState(saga.state, step);
-  const stuckAt = [...new Set(steps)].join(', ') || 'no step';
+  const stuckAt = steps.join(', ') || 'no step';
   const at = needsOperator(saga.state.status) ? 'The saga is stuck at' : 'It has failed to compensate';
   return refusedStep(call, step, saga, `it is ${status}. ${at}: ${stuckAt}`);
 }

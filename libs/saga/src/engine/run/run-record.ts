@@ -1,7 +1,7 @@
 import type { SagaGraph } from '../../definition/graph/saga-graph.js';
 import type { SerializedError } from '../../definition/types/saga-failure.js';
 import { evolve } from '../../machine/evolve.js';
-import { follow, type Followed, type Hear } from '../../machine/follow.js';
+import { follow, type Followed, type SignalFor } from '../../machine/follow.js';
 import type { SagaEvent } from '../../machine/saga-event.js';
 import { relationsOf } from '../../machine/graph-relations.js';
 import { isSettled, type SagaState, stepState } from '../../machine/saga-state.js';
@@ -39,7 +39,7 @@ export class RunRecord {
     readonly graph: SagaGraph,
     stored: SagaState,
     private readonly now: () => number,
-    private readonly hear?: Hear,
+    private readonly signalFor?: SignalFor,
   ) {
     this.state = this.saved = stored;
   }
@@ -85,10 +85,10 @@ export class RunRecord {
   /** What to do next, once everything has happened that follows without doing anything. */
   decide(): Followed['decision'] {
     const now = this.now();
-    const { decided, hear } = this;
-    if (decided?.for === this.state && !(decided.decision.wakeAt! <= now) && !hear?.(this.state))
+    const { decided, signalFor } = this;
+    if (decided?.for === this.state && !(decided.decision.wakeAt! <= now) && !signalFor?.(this.state))
       return decided.decision;
-    const { decision, events } = follow(this.graph, this.state, now, hear);
+    const { decision, events } = follow(this.graph, this.state, now, signalFor);
     for (const event of events) this.apply(event);
     this.decided = { for: this.state, decision };
     return decision;
@@ -104,7 +104,7 @@ export class RunRecord {
   /** A transaction is about to store what this event leads to; what happens meanwhile comes after it. */
   stage(event: SagaEvent): Followed {
     this.sinceStaged = [];
-    return follow(this.graph, evolve(this.graph, this.state, event), this.now(), this.hear);
+    return follow(this.graph, evolve(this.graph, this.state, event), this.now(), this.signalFor);
   }
 
   /** What was staged is stored. */

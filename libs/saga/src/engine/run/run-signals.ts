@@ -31,7 +31,7 @@ export class RunSignals {
   }
 
   /** Lets steps take what was sent for them, but refusals: nothing follows from these before they are recorded. */
-  hear(run: RunRecord): void {
+  give(run: RunRecord): void {
     const signals = this.kept.filter(({ name, payload }) => refusalIn(name, payload) === undefined);
     for (let event = this.next(run.state, signals); event; event = this.next(run.state, signals))
       run.apply(event);

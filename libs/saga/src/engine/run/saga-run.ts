@@ -116,7 +116,7 @@ export class SagaRun implements LeasedRun, AttemptHost {
   /** Takes events that happened before this run, such as the loss of the worker before. */
   begin(events: readonly SagaEvent[]): void {
     // A worker that was lost may have been at what these have brought.
-    this.signals?.hear(this.record);
+    this.signals?.give(this.record);
     for (const event of events) this.apply(event);
     this.record.begin();
   }

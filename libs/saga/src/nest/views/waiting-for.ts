@@ -243,7 +243,7 @@ export const WAITS = {
     ...{ kind: 'person', storedIn: 'instance.status and failure', endedBy: 'operator' },
     find: (saga, { graph }) =>
       needsOperator(saga.state.status)
-        ? { kind: 'person', steps: [...new Set(permanentlyFailed(saga, graph))] }
+        ? { kind: 'person', steps: permanentlyFailed(saga, graph) }
         : undefined,
   },
   'start time': {

@@ -247,6 +247,6 @@ export function waitsUntil(row: MemoryRow | undefined, time: number): boolean {
 /** The signals that a saga has not taken yet. Undefined: nothing was sent at all. */
 export function pendingSignalsOf({ signals, saga }: MemoryRow): readonly StoredSignal[] | undefined {
   if (signals.length === 0) return undefined;
-  const heard = saga.state.lastTakenSignals ?? {};
-  return signals.filter(({ name, number }) => number > (heard[name] ?? 0));
+  const taken = saga.state.lastTakenSignals ?? {};
+  return signals.filter(({ name, number }) => number > (taken[name] ?? 0));
 }
