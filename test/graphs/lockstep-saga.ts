@@ -113,7 +113,7 @@ export class LockstepSaga implements Play {
     this.state = this.stored;
     this.entries.push({ type: 'crashed' });
     this.takeovers += 1;
-    this.hear();
+    this.giveSignals();
     this.apply({ type: 'taken-over', count: this.takeovers, bound: MAX_TAKEOVERS, now: this.now });
     const { status, round, rollbackTo } = this.stored;
     const { state } = this;
@@ -123,7 +123,7 @@ export class LockstepSaga implements Play {
   /** What follows from what has happened: the machine says it, and it has to happen. */
   private async follow(): Promise<void> {
     while (!isSettled(this.state.status)) {
-      this.hear();
+      this.giveSignals();
       const decision = decide(this.graph, this.state, this.now);
       this.entries.push({
         type: 'decision',
@@ -144,7 +144,7 @@ export class LockstepSaga implements Play {
   }
 
   /** Steps take what was sent for them. */
-  private hear(): void {
+  private giveSignals(): void {
     for (let event = this.nextSignal(); event; event = this.nextSignal()) this.apply(event);
   }
 

@@ -67,7 +67,7 @@ export class ModelSaga implements Play {
    * Steps take what was sent for them. @returns true for a rejection or a confirmation, which is stored before any step that
    * follows starts
    */
-  hear(): boolean {
+  giveSignals(): boolean {
     for (let event = this.nextSignal(); event; event = this.nextSignal()) {
       if (event.type === 'refused' || event.type === 'reply-received') {
         this.checkpoint(event);
@@ -79,7 +79,7 @@ export class ModelSaga implements Play {
   }
 
   /** The next worker derives the signals that its predecessor may have used: none after a rejection. */
-  private hearUnrecorded(): void {
+  private giveUnrecorded(): void {
     const next = () => this.signals.next(this.state, this.now, { withRefusals: false });
     for (let event = next(); event; event = next()) this.apply(event);
   }
@@ -253,7 +253,7 @@ export class ModelSaga implements Play {
     this.takeovers += 1;
     // The worker that was lost may have been at what had come.
     this.signals.look();
-    this.hearUnrecorded();
+    this.giveUnrecorded();
     this.apply({ type: 'taken-over', count: this.takeovers, bound: BOUND, now: this.now });
     this.look();
     if (this.state.status === 'stuck') this.record();

@@ -41,7 +41,7 @@ class GraphPlayer {
         this.model.look();
         continue;
       }
-      if (this.model.hear()) continue;
+      if (this.model.giveSignals()) continue;
       const decision = decide(this.graph, this.model.state, this.model.now);
       const known = this.model.signals.received;
       this.model.entries.push({
