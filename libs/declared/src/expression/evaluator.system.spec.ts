@@ -112,6 +112,11 @@ test('an answer is not late because this process, or the machine, stood still me
   expect(await answer).toEqual([3]);
 });
 
+test('a schema was checked where it was read, and is not checked again for each new value', async () => {
+  const issues = await new Evaluator().check('{ "type": "string", "title": 1 }', 'a');
+  expect(issues).toEqual([]);
+});
+
 describe('what is asked at the same time', () => {
   test.each([
     ['takes all its time', '$match(input, /^(a+)+$/)', /took longer/],
