@@ -125,7 +125,7 @@ export class Database {
   async claim(request: ClaimRequest): Promise<Claim> {
     const claim = await this.store.claim(request);
     this.checker.claimed(claim.sagas, request);
-    for (const { id, deadlock } of claim.sagas) if (deadlock) void this.checkRefusal(id);
+    void this.checkRefusals();
     return claim;
   }
 
@@ -218,13 +218,19 @@ export class Database {
     this.checker.locks.stored(await this.withLocks(), EPOCH + this.checker.time.passed);
   }
 
-  /** A claim says so of each that takes the saga; the first one has just seen it. */
-  private async checkRefusal(id: string): Promise<void> {
-    const book = this.checker.books.get(id)!;
-    if (book.isDeadlocked) return;
-    book.isDeadlocked = true;
-    const held = new Set((await this.withLocks()).filter(({ lock }) => lock?.held).map((saga) => saga.id));
-    this.checker.locks.refused(book, (other) => held.has(other));
+  /**
+   * A claim refuses a lock to who would wait for ever; if that one is undone, to those that wait for what its ancestors have. They
+   * are claimed later, when the circle may have gone.
+   */
+  private async checkRefusals(): Promise<void> {
+    const sagas = await this.withLocks();
+    const held = new Set(sagas.filter(({ lock }) => lock?.held).map(({ id }) => id));
+    for (const { id, deadlock } of sagas) {
+      const book = this.checker.books.get(id)!;
+      if (!deadlock || book.isDeadlocked) continue;
+      book.isDeadlocked = true;
+      this.checker.locks.refused(book, (other) => held.has(other));
+    }
   }
 
   /** Sagas with a lock that have not ended. */
