@@ -125,6 +125,9 @@ export class InvariantChecker {
     };
     for (const saga of sagas.toSorted((one, other) => depthOf(one.id) - depthOf(other.id)))
       this.claimedOne(saga, request);
+    // Whatever it took, it has fenced the leases that had ended. They do not come back when the clock is set back.
+    for (const book of this.books.values())
+      if (book.holder !== undefined && book.leaseEnds - ROUNDING <= this.time.now) book.leaseEnds = -Infinity;
   }
 
   private claimedOne(saga: StoredSaga, { lease, sagas }: ClaimRequest): void {
@@ -157,10 +160,8 @@ export class InvariantChecker {
     const held = [...this.books.values()].filter(
       ({ graph, holder }) => graph.name === saga.name && holder !== undefined,
     );
-    // The claim has fenced leases that had ended. They do not come back when the clock is set back.
-    for (const other of held) if (other.leaseEnds - ROUNDING <= this.time.now) other.leaseEnds = -Infinity;
     const leased = held.filter(
-      (other) => (!keyed || other.limitKey === book.limitKey) && this.time.now < other.leaseEnds,
+      (other) => (!keyed || other.limitKey === book.limitKey) && this.time.now < other.leaseEnds - ROUNDING,
     );
     if (leased.length > limit)
       this.violate('I14', `${leased.length} of ${saga.name} are leased, ${limit} may be`);
