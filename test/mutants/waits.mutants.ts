@@ -123,7 +123,7 @@ export const WAIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'let time pass before an operator’s retry has received pending signals',
-    find: 'follow(graph, evolved, now, signalsOf(graph, saga, now))',
+    find: 'follow(graph, evolved, now, pendingSignals(graph, saga, now))',
     replace: 'follow(graph, evolved, now)',
     killers: engine,
   },

@@ -125,9 +125,11 @@ export class InvariantChecker {
     };
     for (const saga of sagas.toSorted((one, other) => depthOf(one.id) - depthOf(other.id)))
       this.claimedOne(saga, request);
-    // Whatever it took, it has fenced the leases that had ended. They do not come back when the clock is set back.
+    // Whatever it took, it has fenced the leases of its kinds of sagas that had ended. They do not come back when the clock is set back.
+    const names = new Set(request.sagas.map(({ name }) => name));
     for (const book of this.books.values())
-      if (book.holder !== undefined && book.leaseEnds - ROUNDING <= this.time.now) book.leaseEnds = -Infinity;
+      if (names.has(book.graph.name) && book.leaseEnds - ROUNDING <= this.time.now)
+        book.leaseEnds = -Infinity;
   }
 
   private claimedOne(saga: StoredSaga, { lease, sagas }: ClaimRequest): void {

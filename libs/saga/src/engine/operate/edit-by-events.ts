@@ -44,7 +44,7 @@ export function edited(
   checkApprovals(saga, graph, evolved);
   const { status } = evolved;
   if (!graph) return { state: evolved, step: '', due: status !== 'paused' && dueAfterEdit(evolved, now) };
-  const followed = follow(graph, evolved, now, signalsOf(graph, saga, now));
+  const followed = follow(graph, evolved, now, pendingSignals(graph, saga, now));
   const { state, decision } = hasBegun(saga) ? followed : ended(graph, followed, now);
   if (state.status === 'paused') {
     // Where it would go on.
@@ -107,13 +107,13 @@ export function withPendingSignals(
   saga: StoredSaga,
   now: number,
 ): SagaState {
-  const signalFor = signalsOf(graph, saga, now);
+  const signalFor = pendingSignals(graph, saga, now);
   let state = given;
   for (let event = signalFor(state); event; event = signalFor(state)) state = evolve(graph, state, event);
   return state;
 }
 
-function signalsOf(graph: SagaGraph, { signals = [] }: StoredSaga, now: number): SignalFor {
+function pendingSignals(graph: SagaGraph, { signals = [] }: StoredSaga, now: number): SignalFor {
   return (state) => nextSignal(graph, state, signals, now);
 }
 
