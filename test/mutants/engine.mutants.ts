@@ -49,6 +49,12 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
+    name: 'claim though leases have ended of sagas that go on here',
+    find: 'if (!(await worker.renewEnded())) return undefined;',
+    replace: '',
+    killers,
+  },
+  {
     name: 'never renew a lease',
     find: 'if (old.length > 0) await this.renew(old);',
     replace: '',

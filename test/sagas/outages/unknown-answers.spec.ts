@@ -40,7 +40,7 @@ test('answers for three seconds, and a password that is wrong meanwhile, cost ti
 
 test('data that is refused fails its step, and each order is whole or undone', async () => {
   const answersOf = (kind: string) => (/^checkpoint/.test(kind) ? REFUSALS.map((code) => ({ code })) : []);
-  const { statuses, started, problems, failed } = await answeredOnce(databases, answersOf, []);
+  const { statuses, started, problems, failed } = await answeredOnce(databases, answersOf, [], '5s');
   expect(problems).toEqual([]);
   expect((statuses.completed ?? 0) + (statuses.compensated ?? 0)).toBe(started);
   expect(statuses.compensated).toBeGreaterThan(0);

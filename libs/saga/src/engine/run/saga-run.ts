@@ -37,7 +37,7 @@ const SETTLED: RunEnd = { type: 'settled' };
 const FENCED: RunEnd = { type: 'fenced' };
 
 /** The share of a lease within which something may begin without asking: clocks differ, and a process may be stopped. */
-const SAFE_SHARE = 0.9;
+export const SAFE_SHARE = 0.9;
 /** How long (ms) a transaction waits for a checkpoint of its saga, which may be waiting for the connection that it holds. */
 const STAGE_MAX_WAIT_MS = 2_000;
 

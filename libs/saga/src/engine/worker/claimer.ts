@@ -24,6 +24,8 @@ export interface ClaimingWorker {
   readonly heldBytes: number;
   /** Sets room aside while a claim is in progress. */
   reserveFor<T>(count: number, work: () => Promise<T>): Promise<T>;
+  /** Renews its leases that may have ended. False: it failed, and a claim would take the worker's sagas from itself. */
+  renewEnded(): Promise<boolean>;
   /** @param claimedAt monotonic time, not after the lease began */
   take(saga: StoredSaga, claimedAt: number): void;
 }
@@ -151,7 +153,10 @@ export class Claimer {
     const askedAt = ports.clock.monotonic();
     const { largeEnded } = this;
     try {
-      const { sagas, now, nextDueAt, heavy = false, failure } = await this.claimUpTo(limit);
+      const claimed = await this.claimUpTo(limit);
+      // The next tick claims again.
+      if (!claimed) return;
+      const { sagas, now, nextDueAt, heavy = false, failure } = claimed;
       ports.storeClock.observe(now, askedAt);
       if (failure === undefined) this.trouble.over();
       if (sagas.length > 0) ports.observers.measure('claimed', sagas);
@@ -181,13 +186,14 @@ export class Claimer {
     this.again = true;
   }
 
-  private async claimUpTo(limit: number): Promise<Claim> {
+  private async claimUpTo(limit: number): Promise<Claim | undefined> {
     const { worker, ports, lease, sagas } = this;
     const held = worker.heldBytes;
     const bytes = { room: (this.options.maxHeldBytes ?? HELD_BYTES) - held, alone: held === 0 };
     return worker.reserveFor(limit, async () => {
       await ports.recovery?.claimable();
       if (!ports.pauses.isKnown) await ports.pauses.known();
+      if (!(await worker.renewEnded())) return undefined;
       const claim = await ports.store.claim({ lease, sagas, limit, bytes });
       await ports.writers.took(claim.sagas);
       return claim;

@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../shared/clock.js';
 import { repeated } from '../../shared/transient-wait.js';
 import type { EngineLog } from '../ports/engine-log.js';
 import type { Recovery } from '../write/recovery.js';
+import { SAFE_SHARE } from '../run/saga-run.js';
 import type { LeasedRun } from '../run/saga-run-ports.js';
 import type { SagaStore } from '../ports/saga-store.js';
 import type { HeldLease, Lease, StoredSaga } from '../ports/stored-saga.js';
@@ -44,7 +45,8 @@ export class LeaseKeeper {
   ) {
     this.trouble = new Trouble(ports, {
       what: 'The renewal of leases',
-      meanwhile: 'It is repeated. Other workers may take over sagas whose leases expire meanwhile',
+      meanwhile:
+        'It is repeated. Other workers may take over sagas whose leases expire meanwhile, and then this one claims none',
     });
   }
 
@@ -137,12 +139,27 @@ export class LeaseKeeper {
     return saga?.epoch === epoch ? saga : undefined;
   }
 
+  /**
+   * Renews the leases that may have ended: a claim would take their sagas from the runs that go on here, and what these have done
+   * would count as unknown. False: it failed.
+   */
+  async renewEnded(): Promise<boolean> {
+    const safe = this.lease.duration * SAFE_SHARE;
+    const ended = this.olderThan(safe);
+    if (ended.length === 0) return true;
+    await this.renew(ended);
+    return this.olderThan(safe).length === 0;
+  }
+
   private async renewOld(): Promise<void> {
-    const now = this.ports.clock.monotonic();
-    const old = [...this.runs.values()].filter(
-      (run) => now - run.leasedAt >= this.lease.duration / RENEWALS_PER_LEASE,
-    );
-    for (const run of old) if (now - run.leasedAt > this.lease.duration) run.leaseExpired();
+    const old = this.olderThan(this.lease.duration / RENEWALS_PER_LEASE);
+    for (const run of this.olderThan(this.lease.duration)) run.leaseExpired();
     if (old.length > 0) await this.renew(old);
+  }
+
+  /** @param age in ms */
+  private olderThan(age: number): LeasedRun[] {
+    const now = this.ports.clock.monotonic();
+    return [...this.runs.values()].filter(({ leasedAt }) => now - leasedAt > age);
   }
 }

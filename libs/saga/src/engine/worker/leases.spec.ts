@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { graphOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
+import { until } from '../../../../../test/support/gate.js';
 import { MemorySagaStore } from '../../store/memory/memory-saga-store.js';
 import { MemoryWakeupHub } from '../../store/memory/memory-wakeup.js';
 import { type Clock, systemClock } from '../../shared/clock.js';
@@ -178,6 +179,68 @@ test('a process runs no more sagas at once than its concurrency', async () => {
   await Promise.all(orders.map(({ id }) => engine.waiters.wait(id)));
   await engine.stop();
   expect(most).toBe(3);
+});
+
+describe('a process that stood still for longer than its leases', () => {
+  let engine: SagaEngine;
+
+  afterEach(() => engine.stop());
+
+  /** An engine whose only saga has a step in progress. Then more time than a lease has passed at once. */
+  async function stoodStill(isRenewed: () => boolean) {
+    let late = 0;
+    const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + late };
+    const seen: string[] = [];
+    class WatchedStore extends MemorySagaStore {
+      override async claim(request: ClaimRequest) {
+        const claim = await super.claim(request);
+        seen.push('claim', ...claim.sagas.map(({ epoch }) => `epoch ${epoch}`));
+        return claim;
+      }
+      override async renew(...given: Parameters<MemorySagaStore['renew']>) {
+        seen.push('renewal');
+        if (!isRenewed()) throw new Error('the server is gone');
+        return super.renew(...given);
+      }
+    }
+    const hub = new MemoryWakeupHub();
+    const store = new WatchedStore({ wakeup: hub.wakeup(), now: () => Date.now() + late });
+    let finish!: () => void;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    engine = engineOver(store, hub, { invoke: () => finished, clock });
+    await engine.start();
+    const order = newOrder();
+    await engine.submit(order);
+    late = LEASE + 1;
+    seen.length = 0;
+    return { order, seen, finish, store };
+  }
+
+  test('takes no saga from itself: it renews its leases before it claims', async () => {
+    const { order, seen, finish, store } = await stoodStill(() => true);
+    engine.announceDue();
+    await until(() => seen.includes('claim'));
+    finish();
+    expect((await engine.waiters.wait(order.id)).state.status).toBe('completed');
+    expect(seen.slice(0, 2)).toEqual(['renewal', 'claim']);
+    expect(await store.load({ id: order.id })).toMatchObject({ epoch: 1, losses: 0 });
+  });
+
+  test('claims nothing until it has renewed them', async () => {
+    let isGone = true;
+    const { order, seen, finish, store } = await stoodStill(() => !isGone);
+    for (let n = 0; n < 3; n += 1) {
+      engine.announceDue();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(new Set(seen)).toEqual(new Set(['renewal']));
+    isGone = false;
+    engine.announceDue();
+    await until(() => seen.includes('claim'));
+    finish();
+    expect((await engine.waiters.wait(order.id)).state.status).toBe('completed');
+    expect(await store.load({ id: order.id })).toMatchObject({ epoch: 1, losses: 0 });
+  });
 });
 
 test('a run that fails as it ends, after its saga was claimed here again, leaves the new run its lease', async () => {

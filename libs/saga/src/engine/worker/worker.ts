@@ -261,6 +261,10 @@ export class Worker implements ClaimingWorker {
     }
   }
 
+  renewEnded(): Promise<boolean> {
+    return this.leases.renewEnded();
+  }
+
   take(saga: StoredSaga, leasedAt: number): void {
     // The lease ran out and was claimed again right here.
     this.runs.get(saga.id)?.fence();
