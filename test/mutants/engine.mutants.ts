@@ -55,6 +55,12 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
     killers,
   },
   {
+    name: 'claim nothing for as long as a lease cannot be renewed',
+    find: 'if (now - this.endedSince > duration) return true;',
+    replace: '',
+    killers: [specs('engine/leases')],
+  },
+  {
     name: 'never renew a lease',
     find: 'if (old.length > 0) await this.renew(old);',
     replace: '',

@@ -6,6 +6,7 @@ import { Saga, Step } from '../../../libs/saga/src/index.js';
 import { migrate } from '../../../libs/saga/src/store/postgres/setup/migrate.js';
 import { PostgresGraphStore } from '../../../libs/saga/src/store/postgres/postgres-graph-store.js';
 import { sqlOf } from '../../../libs/saga/src/store/postgres/typeorm/typeorm-database.js';
+import { Gate } from '../../support/gate.js';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.js';
 
 @Saga({ name: 'order' })
@@ -59,12 +60,20 @@ afterAll(async () => {
 
 test('instances that cannot move are read by all processes together once in a sweep, and seldom', async () => {
   let now = 0;
-  let [rows, statements] = [0, 0];
+  let [rows, statements, asked] = [0, 0, 0];
+  // One that asks for the first time waits for no pause. On a busy machine it would have a turn after another's first one ended.
+  const all = new Gate();
   const counted = {
     stored: (...args: Parameters<PostgresGraphStore['stored']>) => graphs.stored(...args),
-    takeTurn: (...args: Parameters<PostgresGraphStore['takeTurn']>) => graphs.takeTurn(...args),
+    takeTurn: async (...args: Parameters<PostgresGraphStore['takeTurn']>) => {
+      const turn = await graphs.takeTurn(...args);
+      asked += 1;
+      if (asked === PROCESSES) all.open();
+      return turn;
+    },
     endTurn: (...args: Parameters<PostgresGraphStore['endTurn']>) => graphs.endTurn(...args),
     unfinished: async (...args: Parameters<PostgresGraphStore['unfinished']>) => {
+      await all.opened;
       const page = await graphs.unfinished(...args);
       rows += page.sagas.length;
       statements += 1;

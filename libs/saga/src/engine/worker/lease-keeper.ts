@@ -36,6 +36,8 @@ export class LeaseKeeper {
   private reporting: Timer | undefined;
   /** Monotonic time at which reports were stored last. */
   private reportedAt = -Infinity;
+  /** Monotonic time. Since then, at each claim, leases had ended that could not be renewed. */
+  private endedSince: number | undefined;
   private readonly trouble: Trouble;
 
   constructor(
@@ -141,14 +143,21 @@ export class LeaseKeeper {
 
   /**
    * Renews the leases that may have ended: a claim would take their sagas from the runs that go on here, and what these have done
-   * would count as unknown. False: it failed.
+   * would count as unknown. False: it failed, for at most as long as a lease. Then claims go on: one saga that cannot be renewed
+   * does not keep this worker from all others.
    */
   async renewEnded(): Promise<boolean> {
-    const safe = this.lease.duration * SAFE_SHARE;
-    const ended = this.olderThan(safe);
-    if (ended.length === 0) return true;
-    await this.renew(ended);
-    return this.olderThan(safe).length === 0;
+    const { duration } = this.lease;
+    const now = this.ports.clock.monotonic();
+    const ended = this.olderThan(duration * SAFE_SHARE);
+    if (ended.length > 0) {
+      this.endedSince ??= now;
+      if (now - this.endedSince > duration) return true;
+      await this.renew(ended);
+      if (this.olderThan(duration * SAFE_SHARE).length > 0) return false;
+    }
+    this.endedSince = undefined;
+    return true;
   }
 
   private async renewOld(): Promise<void> {

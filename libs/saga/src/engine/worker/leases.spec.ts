@@ -213,7 +213,7 @@ describe('a process that stood still for longer than its leases', () => {
     await engine.submit(order);
     late = LEASE + 1;
     seen.length = 0;
-    return { order, seen, finish, store };
+    return { order, seen, finish, store, pass: (ms: number) => void (late += ms) };
   }
 
   test('takes no saga from itself: it renews its leases before it claims', async () => {
@@ -240,6 +240,17 @@ describe('a process that stood still for longer than its leases', () => {
     finish();
     expect((await engine.waiters.wait(order.id)).state.status).toBe('completed');
     expect(await store.load({ id: order.id })).toMatchObject({ epoch: 1, losses: 0 });
+  });
+
+  test('claims again if it cannot renew them for as long as a lease, or one saga would keep it from all others', async () => {
+    const { seen, finish, pass } = await stoodStill(() => false);
+    engine.announceDue();
+    await until(() => seen.length > 0);
+    expect(seen).not.toContain('claim');
+    pass(LEASE + 1);
+    engine.announceDue();
+    await until(() => seen.includes('claim'));
+    finish();
   });
 });
 
