@@ -7,7 +7,7 @@ import {
 } from '../../../libs/saga/src/index.js';
 import { until } from '../../support/gate.js';
 import { journal, Journalled } from '../../support/journalled.js';
-import { TestApps } from '../../support/test-app.js';
+import { type TestApp, TestApps } from '../../support/test-app.js';
 import { waits } from '../../support/waits.js';
 
 const apps = TestApps.onOwnDatabase();
@@ -76,58 +76,55 @@ describe('A wait with a timeout', () => {
     expect(journal).toEqual(['request', 'undo request']);
   });
 
-  test('says until when', async () => {
-    const { sagas } = await apps.start({ sagas: [PatientSaga], options: { worker: false } });
-    const saga = await sagas.start(PatientSaga, undefined);
-    const worker = await apps.start({ sagas: [PatientSaga] });
-    await waits(apps, saga.id);
+  @Saga({ name: 'unhurried' })
+  class UnhurriedSaga {
+    @WaitFor({ signal: 'reply', timeout: '1h' }) reply() {}
+  }
+
+  /** A saga that waits, and that no worker looks at any more. */
+  async function waiting(): Promise<Pick<TestApp, 'sagas' | 'dataSource'> & { readonly id: string }> {
+    const { sagas, dataSource } = await apps.start({ sagas: [UnhurriedSaga], options: { worker: false } });
+    const { id } = await sagas.start(UnhurriedSaga, undefined);
+    const worker = await apps.start({ sagas: [UnhurriedSaga] });
+    await waits(apps, id);
     await worker.close();
-    const { waitingFor } = await sagas.get(saga.id);
-    expect([
-      { kind: 'signal', step: 'reply', signal: 'reply', until: expect.any(Date) },
-      // It was slow, and the time has passed.
-      { kind: 'worker', since: expect.any(Date) },
-    ]).toContainEqual(waitingFor);
+    return { sagas, dataSource, id };
+  }
+
+  /** The hour has ended, at this time (ms). */
+  async function ended(at: string): Promise<void> {
+    await apps.sql(
+      `UPDATE saga.step SET progress = jsonb_set(progress::jsonb, '{wait,until}', to_jsonb((${at})::float8))
+       WHERE name = 'reply'`,
+    );
+    await until(isOver);
+  }
+
+  test('says until when', async () => {
+    const { sagas, id } = await waiting();
+    const reply = { kind: 'signal', step: 'reply', signal: 'reply', until: expect.any(Date) };
+    expect((await sagas.get(id)).waitingFor).toEqual(reply);
   });
 
   test('is won by a signal that came before anybody looked', async () => {
-    @Saga({ name: 'unhurried' })
-    class UnhurriedSaga {
-      @WaitFor({ signal: 'reply', timeout: '1h' }) reply() {}
-    }
-    const { sagas } = await apps.start({ sagas: [UnhurriedSaga], options: { worker: false } });
-    const saga = await sagas.start(UnhurriedSaga, undefined);
-    const first = await apps.start({ sagas: [UnhurriedSaga] });
-    await waits(apps, saga.id);
-    await first.close();
-    await sagas.signal(saga.id, 'reply');
-    // The hour ends a millisecond after that.
-    await apps.sql(
-      `UPDATE saga.step SET progress = jsonb_set(progress::jsonb, '{wait,until}', to_jsonb(
-         (SELECT extract(epoch FROM sent_at) * 1000 + 1 FROM saga.signal))) WHERE name = 'reply'`,
-    );
-    await until(isOver);
+    const { sagas, id } = await waiting();
+    await sagas.signal(id, 'reply');
+    await ended('SELECT extract(epoch FROM sent_at) * 1000 + 1 FROM saga.signal');
     await apps.start({ sagas: [UnhurriedSaga] });
-    expect((await sagas.wait(saga.id)).status).toBe('completed');
+    expect((await sagas.wait(id)).status).toBe('completed');
   });
 
   test.each(['by itself', 'in a transaction that began before'])(
     'is not won by a signal that came after it, %s, though no worker has looked since',
     async (how) => {
-      const { sagas, dataSource } = await apps.start({ sagas: [PatientSaga], options: { worker: false } });
-      let id = '';
+      const { sagas, dataSource, id } = await waiting();
       await dataSource.transaction(async (manager) => {
         await manager.query('SELECT now()');
-        const saga = await sagas.start(PatientSaga, undefined);
-        const first = await apps.start({ sagas: [PatientSaga] });
-        await waits(apps, saga.id);
-        await first.close();
-        await until(isOver);
+        await ended('SELECT extract(epoch FROM clock_timestamp()) * 1000');
         const options = how === 'by itself' ? {} : { transaction: manager };
-        await sagas.signal(saga.id, 'reply', undefined, options);
-        id = saga.id;
+        await sagas.signal(id, 'reply', undefined, options);
       });
-      await apps.start({ sagas: [PatientSaga] });
+      await apps.start({ sagas: [UnhurriedSaga] });
       expect(await sagas.wait(id)).toMatchObject({ status: 'compensated', failure: { kind: 'timeout' } });
     },
   );
