@@ -54,7 +54,7 @@ class BookingSaga extends Played {
   }
 }
 
-@Saga({ name: 'hurried', retry: ONCE, timeout: 200 })
+@Saga({ name: 'hurried', retry: ONCE, timeout: '2s' })
 class HurriedSaga extends BookingSaga {}
 
 @Saga({ name: 'forked', retry: ONCE })
