@@ -56,7 +56,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'claim nothing for as long as a lease cannot be renewed',
-    find: 'if (now - this.endedSince > duration) return true;',
+    find: 'if (now - this.endedSince > this.lease.duration) return true;',
     replace: '',
     killers: [specs('engine/leases')],
   },

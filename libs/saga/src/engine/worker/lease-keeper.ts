@@ -147,28 +147,32 @@ export class LeaseKeeper {
    * does not keep this worker from all others.
    */
   async renewEnded(): Promise<boolean> {
-    const { duration } = this.lease;
     const now = this.ports.clock.monotonic();
-    const ended = this.olderThan(duration * SAFE_SHARE);
+    const ended = this.ended();
     if (ended.length > 0) {
       this.endedSince ??= now;
-      if (now - this.endedSince > duration) return true;
+      if (now - this.endedSince > this.lease.duration) return true;
       await this.renew(ended);
-      if (this.olderThan(duration * SAFE_SHARE).length > 0) return false;
+      if (this.ended().length > 0) return false;
     }
     this.endedSince = undefined;
     return true;
   }
 
   private async renewOld(): Promise<void> {
-    const old = this.olderThan(this.lease.duration / RENEWALS_PER_LEASE);
-    for (const run of this.olderThan(this.lease.duration)) run.leaseExpired();
+    const now = this.ports.clock.monotonic();
+    const old = [...this.runs.values()].filter(
+      (run) => now - run.leasedAt >= this.lease.duration / RENEWALS_PER_LEASE,
+    );
+    for (const run of old) if (now - run.leasedAt > this.lease.duration) run.leaseExpired();
     if (old.length > 0) await this.renew(old);
   }
 
-  /** @param age in ms */
-  private olderThan(age: number): LeasedRun[] {
+  /** The runs whose leases are not safe any more: see isLeaseSafe. */
+  private ended(): LeasedRun[] {
     const now = this.ports.clock.monotonic();
-    return [...this.runs.values()].filter(({ leasedAt }) => now - leasedAt > age);
+    return [...this.runs.values()].filter(
+      ({ leasedAt }) => now - leasedAt > this.lease.duration * SAFE_SHARE,
+    );
   }
 }
