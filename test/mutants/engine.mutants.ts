@@ -255,7 +255,7 @@ export const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep the leases of what does not settle while the process shuts down',
-    find: 'for (const run of this.runs.values()) void run.interrupt();',
+    find: 'for (const run of this.runs.values()) run.interrupt();',
     replace: '',
     killers: [simulation(20), specs('shutdown')],
   },

@@ -17,6 +17,18 @@ export const LIFE_CYCLE_MUTANTS: readonly Mutant[] = [
     killers: hooks,
   },
   {
+    name: 'run sagas in a worker that was closed before it started',
+    find: "if (this.state !== 'new') return;",
+    replace: '',
+    killers: [specs('worker/retiring')],
+  },
+  {
+    name: 'stop the parts of an engine while they start',
+    find: 'await this.started?.catch(() => undefined);',
+    replace: '',
+    killers: [specs('worker/retiring')],
+  },
+  {
     name: 'let providers close under handlers and observers that are in progress',
     find: 'await this.work.settledWithin(until - performance.now());',
     replace: '',

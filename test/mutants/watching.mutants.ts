@@ -70,8 +70,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'record an interrupted attempt before its last heartbeat is stored',
-    find: 'if (this.hasUnsavedReports) await this.storeReports();',
-    replace: '',
+    find: 'return this.hasUnsavedReports ? this.storeReports() : undefined;',
+    replace: 'return undefined;',
     killers: [specs('lease-reports')],
   },
   {

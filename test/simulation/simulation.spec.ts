@@ -85,6 +85,7 @@ const FOUND_SINCE: readonly (readonly [seed: number, what: string])[] = [
     'a wait was over before it was asked what had come while the saga rolled back to a savepoint',
   ],
   [2_812_629_533, 'a late answer set a clock that drifts back by as long as it had been on its way'],
+  [2_812_449_788, 'a process that had to stop while it started ran sagas from then on, without renewals'],
   [2_811_292_079, 'a compensation sent its request twice whose transaction had committed without an answer'],
 ];
 

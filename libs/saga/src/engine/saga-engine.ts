@@ -47,6 +47,7 @@ export class SagaEngine {
   /** The steps that operators have paused. */
   readonly pauses: StepPauses;
   private readonly parts: EngineParts;
+  private started: Promise<void> | undefined;
 
   constructor(
     private readonly store: SagaStore,
@@ -72,7 +73,12 @@ export class SagaEngine {
    * Resolves once the worker has asked for what is due. One statement follows the other, on the connection that start-up has
    * opened: a saga that is started at once finds it, and its statements need not wait for new ones.
    */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    this.started ??= this.begin();
+    return this.started;
+  }
+
+  private async begin(): Promise<void> {
     const { wakeups, worker, overdue, slots, schedules } = this.parts;
     await wakeups.start();
     await this.pauses.start();
@@ -206,8 +212,9 @@ export class SagaEngine {
    * that takes. Sagas can still be started, read and waited for.
    */
   async retire(): Promise<void> {
-    await Promise.all([this.parts.overdue.stop(), this.parts.slots.stop()]);
-    await this.parts.worker?.retire();
+    const { worker, overdue, slots } = this.parts;
+    const watches = this.startEnded().then(() => Promise.all([overdue.stop(), slots.stop()]));
+    await Promise.all([worker?.retire(), watches]);
   }
 
   /** Drains, then closes. */
@@ -222,6 +229,7 @@ export class SagaEngine {
    */
   async drain(): Promise<void> {
     this.parts.worker?.close();
+    await this.startEnded();
     const watches = [
       this.parts.overdue.stop(),
       this.parts.slots.stop(),
@@ -237,6 +245,11 @@ export class SagaEngine {
     await this.wakeup.stop();
     this.waiters.close();
     this.watchers.close();
+  }
+
+  /** A part that starts after it was stopped would go on for ever, so the start ends first. */
+  private async startEnded(): Promise<void> {
+    await this.started?.catch(() => undefined);
   }
 
   /** Resolves once everything that this process was given is stored, or has failed. */

@@ -98,11 +98,10 @@ export class EngineRuntime<Parts extends RuntimeParts = RuntimeParts> {
 
   async begin(): Promise<void> {
     const { engine, options, upgrades, cleanup } = this.parts;
+    // Before the engine, whose start takes a while: what starts after it was stopped would go on for ever.
+    if (options.worker) for (const one of [cleanup, ...(this.setup.maintenance ?? [])]) one.start();
     await engine.start();
     void upgrades.tick();
-    if (!options.worker) return;
-    cleanup.start();
-    for (const one of this.setup.maintenance ?? []) one.start();
   }
 
   /** The scheduled poll. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SagaUnavailableError } from '../../errors.js';
+import type { StepContext } from '../../definition/types/contexts.js';
 import { graphOf, sequenceOf, stepOf } from '../../../../../test/fixtures/graph-of.js';
 import { INITIAL, PENDING, type SagaState } from '../../machine/saga-state.js';
 import { AttemptRunner } from '../attempt/attempt-runner.js';
@@ -29,7 +30,7 @@ describe('what a transactional step committed', () => {
     const ended = run.advance();
     await staged.passed;
     run.drain();
-    await run.interrupt();
+    run.interrupt();
     // As far as it comes without the commit.
     await new Promise((resolve) => setImmediate(resolve));
     committed.open();
@@ -60,7 +61,7 @@ test('a transactional step that ends after the run has given the saga back is ro
   const ended = run.advance();
   await started.passed;
   run.drain();
-  await run.interrupt();
+  run.interrupt();
   expect(await ended).toMatchObject({ type: 'released' });
   goesOn.open();
   await rolledBack.passed;
@@ -366,6 +367,49 @@ test('a cancellation that is found while the start of an at-most-once step is re
   expect(await run.advance()).toEqual({ type: 'settled' });
   expect(run.state.status).toBe('compensated');
   expect(called).toEqual([]);
+});
+
+test('what a step reports until its saga is given back, because an older attempt broke off, is stored before', async () => {
+  const graph = graphOf(
+    ...[stepOf('slow', { after: [] }), stepOf('first', { after: [] })],
+    ...[stepOf('beats', { after: ['first'] }), stepOf('quick', { after: ['first'] })],
+  );
+  const [breaksOff, ends, beats, saving, saved] = [gate(), gate(), gate(), gate(), gate()];
+  const events: string[] = [];
+  const invoke = async (method: string, given: object) => {
+    if (method === 'slow') throw await breaksOff.passed.then(() => new Error('aborted'));
+    if (method === 'first') await ends.passed;
+    if (method !== 'beats') return;
+    await beats.passed;
+    await (given as StepContext).heartbeat('last');
+    await gate().passed;
+  };
+  const run: SagaRun = runOf(SAGA, graph, invoke, {
+    ...portsTo([]),
+    checkpoint: async ({ state, release }) => {
+      if (release) events.push('given back');
+      else if (state.steps.get('quick')?.status === 'completed') {
+        saving.open();
+        await saved.passed;
+      }
+      return 'saved';
+    },
+    renew: async ({ reported }) => {
+      events.push(`stored ${reported?.take()}`);
+      reported?.stored();
+    },
+  });
+  const ended = run.advance();
+  run.leaseExpired();
+  ends.open();
+  await saving.passed;
+  breaksOff.open();
+  await new Promise(setImmediate);
+  beats.open();
+  await new Promise(setImmediate);
+  saved.open();
+  expect(await ended).toMatchObject({ type: 'released' });
+  expect(events).toEqual([expect.stringContaining('"details":"last"'), 'given back']);
 });
 
 describe('a run whose lease may have run out', () => {

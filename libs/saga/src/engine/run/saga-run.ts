@@ -167,7 +167,10 @@ export class SagaRun implements LeasedRun, AttemptHost {
         if (!decidesAgain && !this.record.hasNews && this.inbox.isEmpty)
           await this.inbox.arrival(this.timeUntilNext(decision));
         // Receive.
-        for (const message of this.inbox.take()) if (!('wake' in message)) this.receive(message);
+        for (const message of this.inbox.take()) {
+          const storing = 'wake' in message ? undefined : this.receive(message);
+          if (storing) await storing;
+        }
       }
     }
     return FENCED;
@@ -450,11 +453,14 @@ export class SagaRun implements LeasedRun, AttemptHost {
     return asks === undefined ? time : Math.min(asks, time ?? Infinity);
   }
 
-  /** Applies the outcome of an attempt, or another event that the inbox has received. */
-  private receive({ attempt, event }: Outcome): void {
+  /**
+   * Applies the outcome of an attempt, or another event that the inbox has received. The promise resolves once the last reports of
+   * attempts are stored that were interrupted. Undefined: there are none.
+   */
+  private receive({ attempt, event }: Outcome): Promise<void> | undefined {
     if (attempt) {
       const { active } = stepState(this.state, attempt.step);
-      if (!active && attempt.action.kind !== 'cancel-child') return; // interrupted: no longer needed
+      if (!active && attempt.action.kind !== 'cancel-child') return undefined; // interrupted: no longer needed
       this.checkpoints.took(attempt.step, this.ports.clock.monotonic() - attempt.startedAt);
     }
     const hasBrokenOff = attempt?.isBrokenOff === true && isFailure(event);
@@ -465,13 +471,15 @@ export class SagaRun implements LeasedRun, AttemptHost {
     if (attempt && ENDED.has(event.type) && this.state !== before)
       this.checkpoints.keep(attempt.step, attempt.messages);
     this.attempts.abortObsolete(this.graph, this.state);
+    return undefined;
   }
 
   /** Whatever is in progress is recorded as unknown, and the lease given back. */
-  private recordInterrupted(): void {
+  private recordInterrupted(): Promise<void> | undefined {
     this.apply({ type: 'interrupted', now: this.ports.now() });
     this.attempts.clear();
     this.isDraining = true;
+    return this.hasUnsavedReports ? this.storeReports() : undefined;
   }
 
   apply(event: SagaEvent): void {
@@ -529,9 +537,8 @@ export class SagaRun implements LeasedRun, AttemptHost {
     this.attempts.abort('shutdown', 'The process is shutting down');
   }
 
-  /** Attempts that have not broken off are recorded as unknown once their last reports are stored, and the lease is given back. */
-  async interrupt(): Promise<void> {
-    if (this.hasUnsavedReports) await this.storeReports();
+  /** Attempts that have not broken off are recorded as unknown, and the lease is given back. */
+  interrupt(): void {
     this.inbox.put({ event: { type: 'interrupted', now: this.ports.now() } });
   }
 

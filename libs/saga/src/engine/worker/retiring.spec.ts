@@ -14,13 +14,13 @@ function scene() {
   const graph = graphOf(stepOf('book'), stepOf('pay', { after: ['book'] }));
   const ran: string[] = [];
   const gates = [new Gate(), new Gate(), new Gate()];
-  const engineOf = async (name: string, concurrency = 100) => {
+  const newEngine = (name: string, concurrency = 100) => {
     const invoke = async (step: string, context: object) => {
       const n = Number((context as { sagaId: string }).sagaId.at(-1));
       ran.push(`${n} ${step} ${name}`);
       if (step === 'book') await gates[n]!.opened;
     };
-    const engine = new SagaEngine(
+    return new SagaEngine(
       store,
       hub.wakeup(),
       [{ graph, invoke }],
@@ -31,13 +31,16 @@ function scene() {
       },
       SILENT,
     );
+  };
+  const engineOf = async (...given: Parameters<typeof newEngine>) => {
+    const engine = newEngine(...given);
     await engine.start();
     return engine;
   };
   const start = (engine: SagaEngine, n: number) =>
     engine.submit({ id: `${ID}${n}`, fresh: true, name: 'test', version: 1, priority: 0, step: 'book' });
   const statusOf = async (n: number) => (await store.load({ id: `${ID}${n}` }))!.state.status;
-  return { ran, gates, engineOf, start, statusOf, store };
+  return { ran, gates, newEngine, engineOf, start, statusOf, store };
 }
 
 describe('a worker that retires', () => {
@@ -92,3 +95,33 @@ describe('a worker that retires', () => {
     gates[0]!.open();
   });
 });
+
+test.each(['stop', 'retire'] as const)(
+  'a process that has to %s while it starts ends its start first, and runs nothing',
+  async (end) => {
+    const { ran, gates, newEngine, engineOf, start, statusOf, store } = scene();
+    const [preparing, prepared] = [new Gate(), new Gate()];
+    Object.assign(store, {
+      prepare: () => {
+        preparing.open();
+        return prepared.opened;
+      },
+    });
+    const engine = newEngine('stopped');
+    const order: string[] = [];
+    const started = engine.start().then(() => order.push('started'));
+    await preparing.opened;
+    await start(engine, 0);
+    gates[0]!.open();
+    const ended = engine[end]().then(() => order.push('ended'));
+    // As far as it comes before the start has ended.
+    await new Promise(setImmediate);
+    prepared.open();
+    await Promise.all([started, ended]);
+    expect([ran, order]).toEqual([[], ['started', 'ended']]);
+    const next = await engineOf('next');
+    await until(async () => (await statusOf(0)) === 'completed');
+    expect(ran).toEqual(['0 book next', '0 pay next']);
+    await Promise.all([engine.stop(), next.stop()]);
+  },
+);

@@ -104,8 +104,9 @@ export class Worker implements ClaimingWorker {
     };
   }
 
-  /** Resolves once the first claim has ended. */
+  /** Resolves once the first claim has ended. One that was closed before does not start any more. */
   async start(): Promise<void> {
+    if (this.state !== 'new') return;
     this.state = 'running';
     this.leases.start();
     await this.claim();
@@ -221,7 +222,7 @@ export class Worker implements ClaimingWorker {
       );
       for (const run of this.runs.values()) run.abortForShutdown();
       await this.endedWithin(ABORT_GRACE);
-      for (const run of this.runs.values()) void run.interrupt();
+      for (const run of this.runs.values()) run.interrupt();
       await this.endedWithin(this.options.shutdownTimeout + ABORT_GRACE);
     }
     this.leases.stop();
