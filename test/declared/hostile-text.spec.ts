@@ -84,7 +84,11 @@ async function statusOf(address: string, method: string, { url, body }: Asked): 
   const isPost = method === 'post';
   const answer = await fetch(`${address}${url}`, {
     method: method.toUpperCase(),
-    headers: { 'x-saga-admin': '1', ...(isPost && { 'content-type': 'application/json' }) },
+    // A connection that is kept may be closed by its idle server while the next request is on its way.
+    headers: {
+      ...{ 'x-saga-admin': '1', connection: 'close' },
+      ...(isPost && { 'content-type': 'application/json' }),
+    },
     ...(isPost && { body: JSON.stringify(body) }),
   });
   // A stream of events does not end by itself.
