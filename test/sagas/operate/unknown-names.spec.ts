@@ -109,14 +109,15 @@ test.each<[unknown, string]>([
 ])('%j in the place of a saga is refused as the value of the caller that it is', async (given, shown) => {
   const { sagas, operations, schedules } = await apps.start({ sagas: [OrderSaga] });
   const saga = given as string;
-  for (const refused of [
-    sagas.start(saga, {}),
-    sagas.get({ saga: given === undefined ? (null as never) : saga, correlationId: 'a' }),
-    operations.pauseStep(saga, 'charge'),
-    schedules.pause(saga),
-    schedules.resume(saga),
-    schedules.trigger(saga),
+  for (const call of [
+    () => sagas.start(saga, {}),
+    () => sagas.get({ saga: given === undefined ? (null as never) : saga, correlationId: 'a' }),
+    () => operations.pauseStep(saga, 'charge'),
+    () => schedules.pause(saga),
+    () => schedules.resume(saga),
+    () => schedules.trigger(saga),
   ]) {
+    const refused = call();
     await expect(refused).rejects.toThrow(SagaValidationError);
     await expect(refused).rejects.toThrow(/saga is .*; give the class or the name of a saga/);
   }
@@ -138,12 +139,13 @@ test.each<[unknown, string]>([
 ])('%j in the place of a target is refused, and what an id is is said', async (given, shown) => {
   const { sagas, operations } = await apps.start({ sagas: [OrderSaga] });
   const target = given as string;
-  for (const refused of [
-    sagas.get(target),
-    sagas.wait(target),
-    sagas.cancel(target),
-    operations.undo(target),
+  for (const call of [
+    () => sagas.get(target),
+    () => sagas.wait(target),
+    () => sagas.cancel(target),
+    () => operations.undo(target),
   ]) {
+    const refused = call();
     await expect(refused).rejects.toThrow(SagaValidationError);
     await expect(refused).rejects.toThrow(
       `target is ${shown}; give the id of a saga, which is a string, or { saga, correlationId }.`,
@@ -155,12 +157,13 @@ test('an unknown name of a call on all sagas is refused with the nearest one', a
   const { operations, schedules } = await waiting();
   await until(async () => (await schedules.list()).length > 0);
   await expect(operations.pauseStep(OrderSaga, 'chrge')).rejects.toThrow("Did you mean 'charge'?");
-  for (const refused of [
-    operations.pauseStep('ordr', 'charge'),
-    operations.resumeStep('ordr', 'charge'),
-    schedules.pause('ordr'),
-    schedules.resume('ordr'),
+  for (const call of [
+    () => operations.pauseStep('ordr', 'charge'),
+    () => operations.resumeStep('ordr', 'charge'),
+    () => schedules.pause('ordr'),
+    () => schedules.resume('ordr'),
   ]) {
+    const refused = call();
     await expect(refused).rejects.toThrow(SagaNotFoundError);
     await expect(refused).rejects.toThrow("'ordr'. Did you mean 'order'?");
   }

@@ -86,9 +86,7 @@ export class MessagingDatabase {
     retention.start();
     if (!relay || !wakeup || !options.relay) return;
     relay.start();
-    await wakeup.start(({ type }) => {
-      if (type === 'published' || type === 'missed') relay.look();
-    });
+    // Before the wake-up, whose start takes a while: what starts after it was stopped would go on for ever.
     poller.start(
       options.relay.pollInterval,
       () => {
@@ -97,6 +95,9 @@ export class MessagingDatabase {
       },
       RELAY_POLL_INTERVAL,
     );
+    await wakeup.start(({ type }) => {
+      if (type === 'published' || type === 'missed') relay.look();
+    });
   }
 
   async drain(): Promise<void> {
