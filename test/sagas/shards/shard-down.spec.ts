@@ -61,8 +61,7 @@ test('a shard that cannot be reached keeps none of the others, and continues aft
   expect(await app.sagas.get({ saga: PaymentSaga, correlationId: 'on-eu' })).toMatchObject({ id: eu.id });
   await app.sagas.signal(eu.id, 'paid', 1);
   expect((await eu.outcome()).status).toBe('completed');
-  // During an outage of its only database, a call is repeated for 30 s.
-  expect(performance.now() - began).toBeLessThan(20_000);
+  expect(performance.now() - began).toBeLessThan(5_000);
   // Lists and counts say what they lack.
   expect(await app.sagas.find({ saga: PaymentSaga })).toMatchObject({
     items: [{ id: eu.id }],
